@@ -1,14 +1,14 @@
-// thread_pointer.hpp — which machine the calling thread is: the library's only thread_local and the only way to read it.
+// thread_pointer.hpp — which machine the calling thread is: the library's one thread_local, and how to read it.
 //
-//   weft_this_machine   a hidden initial-exec TLS word: no allocation at first touch, also in the shared library and
-//                       in a signal handler; null on a thread that the runtime does not know
+//   weft_this_machine   a hidden initial-exec TLS word: no allocation at first touch, also in the shared library
+//                       and in a signal handler; null on a thread that the runtime does not know
 //
-// T1  a goroutine changes its thread when it parks, so the value is read anew at each use. The compiler may assume
-//     that a thread_local stays where it is for the whole of a function, and keeps its address across calls; it cannot
-//     look into an asm. `volatile` keeps two reads from being merged, LTO and -O3 included.
+// T1  a goroutine changes its thread when it parks, so the value is read anew at each use. The compiler may
+//     assume that a thread_local stays where it is for the whole of a function, and keeps its address across
+//     calls; it cannot look into an asm. `volatile` keeps two reads from being merged, LTO and -O3 included.
 // T2  written by the thread itself only.
 //
-// Rejected: a noinline function (LTO clones and moves calls it can prove pure); pthread_getspecific (a call, 2 ns).
+// Rejected: a noinline function (LTO clones and moves calls it can prove pure); pthread_getspecific (2 ns).
 #pragma once
 
 namespace weft::inline v0::rt {

@@ -1,0 +1,75 @@
+# Everything from a bare Debian machine with make and git; `make help` lists the targets.
+
+JOBS   ?= $(shell nproc)
+PREFIX ?= /usr/local
+# make test TESTS=regex runs only the test executables that match
+TESTS  ?= .
+# Addresses of the process laid out at random can collide with ThreadSanitizer's shadow on recent kernels.
+FIXED  := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+variants := release debug asan tsan
+clang    := $(addsuffix -clang,$(variants))
+
+.PHONY: help run wc test bench install format-check clean setup setup-clang \
+        $(filter-out release,$(variants)) $(clang)
+
+help:
+	@echo "make run            release build, then the tour (about 10 s)"
+	@echo "make wc ARGS=PATH   release build, then count the words below PATH"
+	@echo "make test           release build, then every test; TESTS=regex for some"
+	@echo "make bench          the workloads beside every peer on this machine; ARGS='--rounds 3 skynet_1m'"
+	@echo "make debug          the tests with the debug assertions"
+	@echo "make asan | tsan    the tests under AddressSanitizer+UBSan | ThreadSanitizer"
+	@echo "make release-clang | debug-clang | asan-clang | tsan-clang"
+	@echo "make install        to PREFIX=$(PREFIX)"
+	@echo "make format-check   clang-format, without changing anything"
+	@echo "make clean"
+
+setup:
+	@tools/setup.sh
+setup-clang:
+	@tools/setup.sh clang
+
+# $(call build,PRESET,TARGETS)
+build = cmake --preset $(1) >/dev/null && cmake --build build/$(1) -j $(JOBS) $(if $(2),--target $(2))
+
+run: setup
+	@$(call build,release,weft_package weft_examples)
+	build/release/examples/weft-tour
+
+wc: setup
+	@$(call build,release,weft_package weft_examples)
+	build/release/examples/weft-wc $(ARGS)
+
+test: setup
+	@$(call build,release)
+	ctest --test-dir build/release --output-on-failure -R '$(TESTS)'
+
+debug asan: setup
+	@$(call build,$@)
+	ctest --test-dir build/$@ --output-on-failure -R '$(TESTS)'
+
+tsan: setup
+	@$(call build,$@)
+	$(FIXED) ctest --test-dir build/$@ --output-on-failure -R '$(TESTS)'
+
+$(clang): setup-clang
+	@$(call build,$@)
+	$(if $(findstring tsan,$@),$(FIXED)) ctest --test-dir build/$@ --output-on-failure -R '$(TESTS)'
+
+bench: setup
+	@tools/setup.sh bench
+	@$(call build,release,weft-bench)
+	@python3 tools/bench.py $(ARGS)
+
+install: setup
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
+	@cmake --build build/release -j $(JOBS) --target weft_package
+	cmake --install build/release
+
+format-check: setup
+	@tools/setup.sh format
+	git ls-files '*.hpp' '*.cpp' | grep -v '^bench/peers/' | xargs clang-format --dry-run -Werror
+
+clean:
+	rm -rf build

@@ -1,0 +1,43 @@
+// raw_lock.cpp — the slow halves of raw_lock: spin, then sleep; wake one.
+#include "base/raw_lock.hpp"
+
+#include "os/linux/pause.hpp"
+#include "os/os.hpp"
+
+namespace weft::inline v0::rt {
+namespace {
+
+// About 1 us in all, more than any section under a raw_lock takes; a sleep and a wake-up cost 6 us and more.
+constexpr int spin_rounds = 4;
+constexpr int pauses_a_round = 30;
+
+bool several_cpus() noexcept {
+  static atomic<int> known{0};
+  int cpus = known.load(relaxed);   // [order] relaxed: every thread would store the same value
+  if (cpus == 0) {
+    cpus = os::affinity_cpus();
+    known.store(cpus, relaxed);
+  }
+  return cpus > 1;
+}
+
+}  // namespace
+
+void raw_lock::lock_slow() noexcept {
+  for (int round = 0; several_cpus() && round < spin_rounds; ++round) {
+    os::cpu_pause(pauses_a_round);
+    // [order] acquire: as in lock(). The load first keeps the line shared while somebody holds the lock.
+    if (held_.load(relaxed) == 0 && held_.exchange(1, acquire) == 0) return;
+  }
+  // [order] relaxed: the barrier orders it; step S1 of the header's proof, S2 is the barrier.
+  sleepers_.fetch_add(1, relaxed);
+  heavy_barrier();
+  // S3. [order] acquire: as in lock(). A signal or a false wake-up only means another turn.
+  while (held_.exchange(1, acquire) != 0) os::futex_wait(&held_, 1);
+  // Only now, as the holder: until here every unlocker had to see this thread.
+  sleepers_.fetch_sub(1, relaxed);   // [order] relaxed: our unlock() publishes it with the rest
+}
+
+void raw_lock::wake_slow() noexcept { os::futex_wake(&held_, 1); }
+
+}  // namespace weft::inline v0::rt

@@ -1,0 +1,51 @@
+// os.hpp — everything the runtime asks of the kernel. Implemented in os/linux/, one family a file.
+//
+// Contract for all of it unless a line says otherwise: an inline system call (no PLT, no errno, no libc
+// lock), so it may be called inside the runtime, on sysmon and in a signal handler. Errors come back as
+// negative errno values. Times are nanoseconds of CLOCK_MONOTONIC.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "base/atomic.hpp"
+
+namespace weft::inline v0::rt::os {
+
+// ---- time (clock.cpp) ----
+std::int64_t nanotime() noexcept;                       // vDSO; about 28 ns
+inline constexpr std::int64_t forever = INT64_MAX;
+
+// ---- futex (futex.cpp); all private to the process ----
+// Sleeps while *word == expected, at most until `deadline` (absolute). 0 when woken, -EAGAIN when the word
+// differed, -EINTR after a signal, -ETIMEDOUT.
+int futex_wait(const atomic<std::uint32_t>* word, std::uint32_t expected, std::int64_t deadline = forever) noexcept;
+int futex_wake(const atomic<std::uint32_t>* word, int count) noexcept;   // returns how many were woken
+
+// ---- memory (memory.cpp) ----
+std::size_t page_size() noexcept;                       // read once
+void* reserve(std::size_t bytes) noexcept;              // PROT_NONE address space, no commit; nullptr: none left
+bool commit(void* p, std::size_t bytes) noexcept;       // read-write; false: the kernel refuses
+void* allocate_pages(std::size_t bytes) noexcept;       // reserve + commit, zeroed; nullptr when refused
+void* grow_pages(void* p, std::size_t old_bytes, std::size_t new_bytes) noexcept;  // mremap, may move; nullptr: refused, p stays
+void free_pages(void* p, std::size_t bytes) noexcept;
+void give_back(void* p, std::size_t bytes) noexcept;    // MADV_DONTNEED: reads as zero afterwards
+void advise_huge(void* p, std::size_t bytes, bool huge) noexcept;
+
+// ---- threads (thread.cpp) ----
+std::int32_t thread_id() noexcept;                      // gettid
+void set_timer_slack(std::uint64_t ns) noexcept;        // of the calling thread
+void yield_thread() noexcept;                           // sched_yield
+void sleep_ns(std::int64_t ns) noexcept;                // of the thread; resumes after EINTR
+// pthread_create with a stack of our own, all signals blocked if `block_signals`. Takes libc's locks: the template
+// thread only (PROTOCOLS 0.2, 0.4), or a thread outside the runtime. 0 or a negative errno.
+int start_thread(const char* name, void (*body)(void*), void* arg, bool block_signals) noexcept;
+void name_thread(const char* name) noexcept;            // of the calling thread, at most 15 bytes
+
+// ---- processors (cpu_count.cpp, cgroup.cpp); read files: outside the runtime or on the helper thread only ----
+int affinity_cpus() noexcept;                           // CPUs in the mask of this process, at least 1
+
+// ---- text (write.cpp) ----
+void write_all(int fd, const char* text, std::size_t n) noexcept;   // resumes after EINTR and short writes
+[[noreturn]] void exit_process(int status) noexcept;    // exit_group: no destructors, no atexit
+
+}  // namespace weft::inline v0::rt::os

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs a build into a scratch prefix, moves it, and builds a project against it: through find_package (static and
-# shared) and through pkg-config. Usage: check.sh CMAKE BUILD_DIR CXX
+# Installs a build into a scratch prefix, moves it, and builds a project against it: through find_package
+# (static and shared) and through pkg-config. Usage: check.sh CMAKE BUILD_DIR CXX
 set -eu
 cmake=$1 build=$2 cxx=$3
 here=$(cd "$(dirname "$0")" && pwd)

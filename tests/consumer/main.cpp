@@ -1,5 +1,5 @@
-// What a user's program does first: goroutines, a channel, and an exception of the library caught by its type, which
-// in the shared build crosses the library's border.
+// What a user's program does first: goroutines, a channel, and an exception of the library caught by its
+// type, which in the shared build crosses the library's border.
 #include <cstdio>
 #include <weft/weft.hpp>
 

@@ -3,7 +3,7 @@
 
 Every workload runs in a process of its own; the systems take turns within a round, so that whatever else
 the machine does hits all of them; the figure of a system is the median over the rounds. Ratios are peer over
-Weft: above 1, Weft is faster (or smaller). Absolute times mean little on a noisy machine; compare within a run.
+Weft: above 1, Weft is faster (or smaller). Absolute times mean little on a noisy machine; compare in one run.
 
   tools/bench.py [--procs 1,2] [--rounds 3] [--peers go,tokio,boost_fiber] [--json FILE] [NAME...]
 

@@ -1,0 +1,129 @@
+// sanitizer.cpp — the sanitizers' side of a switch. Empty in ordinary builds.
+//
+// The TSan pool: an ended fibre waits at the end of a queue until at least `distance` others have ended after it. A
+// handle remembers what its last goroutine knew; two goroutines that follow each other on one handle would seem
+// ordered, and a race between them would be missed. A goroutine that returned has left every instrumented function,
+// so the handle's shadow call stack is empty again (functions left by an exception are left too, for TSan). One
+// that was abandoned has not: its handle is destroyed, never reused.
+#include "context/sanitizer.hpp"
+
+#include "base/check.hpp"
+#include "base/raw_lock.hpp"
+
+#if defined(WEFT_ASAN)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
+#endif
+
+#if defined(WEFT_TSAN)
+extern "C" {   // sanitizer/tsan_interface.h has them, but not in every release
+void* __tsan_get_current_fiber();
+void* __tsan_create_fiber(unsigned flags);
+void __tsan_destroy_fiber(void* fiber);
+void __tsan_switch_to_fiber(void* fiber, unsigned flags);
+void __tsan_acquire(void* address);
+void __tsan_release(void* address);
+}
+#endif
+
+namespace weft::inline v0::rt::sanitizer {
+
+#if defined(WEFT_TSAN)
+namespace {
+
+constexpr unsigned no_sync = 1;             // a switch is not an edge
+constexpr std::size_t most_fibres = 8000;   // of 8,128; the others are the process's threads
+constexpr std::size_t distance = 32;
+
+class fibre_pool {
+ public:
+  void* take() noexcept {
+    locked guard(lock_);
+    if (size_ > distance || (alive_ == most_fibres && size_ > 0)) return pop();
+    if (alive_ == most_fibres) fatal("out of ThreadSanitizer fibres (8000 goroutines with a stack)");
+    ++alive_;
+    return create();
+  }
+  void give(void* handle) noexcept {
+    locked guard(lock_);
+    queue_[(first_ + size_++) % most_fibres] = handle;
+  }
+  void destroy(void* handle) noexcept {
+    locked guard(lock_);
+    --alive_;
+    __tsan_destroy_fiber(handle);
+  }
+
+ private:
+  void* pop() noexcept {
+    void* handle = queue_[first_];
+    first_ = (first_ + 1) % most_fibres;
+    --size_;
+    return handle;
+  }
+  // A new fibre knows what its creator knows. The creator is a fibre that never did anything, not the goroutine
+  // that happens to run here.
+  void* create() noexcept {
+    if (origin_ == nullptr) origin_ = __tsan_create_fiber(0);
+    void* self = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(origin_, no_sync);
+    void* handle = __tsan_create_fiber(0);
+    __tsan_switch_to_fiber(self, no_sync);
+    return handle;
+  }
+
+  ranked_lock<lock_rank::leaf> lock_;
+  void* origin_ = nullptr;
+  std::size_t alive_ = 0;
+  std::size_t first_ = 0, size_ = 0;
+  void* queue_[most_fibres] = {};
+};
+
+constinit fibre_pool pool;
+
+}  // namespace
+
+void fibre_start(fibre& f) noexcept { f.handle = pool.take(); }
+void fibre_end(fibre& f) noexcept {
+  if (f.handle) pool.give(f.handle);
+  f = {};
+}
+void fibre_discard(fibre& f) noexcept {
+  if (f.handle) pool.destroy(f.handle);
+  f = {};
+}
+void adopt_thread(fibre& f) noexcept { f.handle = __tsan_get_current_fiber(); }
+void before_switch(fibre&, fibre& to, const void*, std::size_t, bool) noexcept {
+  __tsan_switch_to_fiber(to.handle, no_sync);
+}
+void after_switch(fibre&) noexcept {}
+void unpoison_stack(void*, std::size_t) noexcept {}
+void stack_root(const void*, std::size_t, bool) noexcept {}
+void hb_release(const void* address) noexcept { __tsan_release(const_cast<void*>(address)); }
+void hb_acquire(const void* address) noexcept { __tsan_acquire(const_cast<void*>(address)); }
+
+#elif defined(WEFT_ASAN)
+
+void fibre_start(fibre&) noexcept {}
+void fibre_end(fibre& f) noexcept { f = {}; }   // before_switch(dying) has freed the fake stack
+void fibre_discard(fibre& f) noexcept { f = {}; }
+void adopt_thread(fibre&) noexcept {}
+
+void before_switch(fibre& from, fibre&, const void* to_stack_bottom, std::size_t to_stack_size,
+                   bool dying) noexcept {
+  __sanitizer_start_switch_fiber(dying ? nullptr : &from.fake_stack, to_stack_bottom, to_stack_size);
+}
+void after_switch(fibre& arrived) noexcept {
+  __sanitizer_finish_switch_fiber(arrived.fake_stack, nullptr, nullptr);
+}
+void unpoison_stack(void* bottom, std::size_t size) noexcept { __asan_unpoison_memory_region(bottom, size); }
+void stack_root(const void* bottom, std::size_t size, bool add) noexcept {
+  (add ? __lsan_register_root_region : __lsan_unregister_root_region)(bottom, size);
+}
+void hb_release(const void*) noexcept {}
+void hb_acquire(const void*) noexcept {}
+
+#endif
+
+}  // namespace weft::inline v0::rt::sanitizer

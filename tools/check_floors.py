@@ -32,8 +32,9 @@ PUBLIC_FLOORS = {
     "latch": 4, "barrier": 4, "once": 4, "wait_group": 4, "timer": 4, "weft": 6,
 }
 
-# Platform files: here the preprocessor may ask where it is compiled.
-CONDITIONALS_ALLOWED = re.compile(r"^src/(os/linux/|context/|base/check\.hpp)")
+# Platform files: here the preprocessor may ask where it is compiled. Everywhere it may ask for the debug checks.
+CONDITIONALS_ALLOWED = re.compile(r"^src/(os/linux/|context/)")
+CONDITIONAL = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif)\b(?!\s+WEFT_DEBUG_CHECKS\b)")
 THREAD_LOCAL_ALLOWED = re.compile(r"^src/context/thread_pointer\.")
 BANNED = {
     "std::mutex": r"\bstd::(recursive_|shared_|timed_)?mutex\b",
@@ -116,17 +117,26 @@ def check_include(path, line, target):
                f"floor {FLOORS[floor_name]} ({floor_name}) includes floor {above} ({name})")
 
 
-def check_source_line(path, number, code, comments):
+def check_order(path, number, code, comments, explained_at):
+    """A comment explains the orders of the next lines; uses close together share one. Returns the last such line."""
+    order = ORDER.search(code)
+    if not order:
+        return explained_at
+    near = comments[max(0, number - 1 - ORDER_REACH):number]
+    if any(EXPLAINED.search(comment) for comment in near) or number - explained_at <= ORDER_REACH:
+        return number
+    report(path, number, "order", f"{order.group(1) or order.group(2)} without an [order] comment")
+    return explained_at
+
+
+def check_source_line(path, number, code):
     for word, pattern in BANNED.items():
         if re.search(pattern, code):
             report(path, number, "banned", f"{word}; see base/ for what the runtime uses")
     if re.search(r"\bthread_local\b|\b__thread\b", code) and not THREAD_LOCAL_ALLOWED.match(path):
         report(path, number, "banned", "thread_local; the only one is in context/thread_pointer.cpp")
-    if re.match(r"\s*#\s*(if|ifdef|ifndef|elif)\b", code) and not CONDITIONALS_ALLOWED.match(path):
+    if re.match(CONDITIONAL, code) and not CONDITIONALS_ALLOWED.match(path):
         report(path, number, "banned", "preprocessor conditional outside a platform file")
-    order = ORDER.search(code)
-    if order and not any(EXPLAINED.search(c) for c in comments[max(0, number - 1 - ORDER_REACH):number]):
-        report(path, number, "order", f"{order.group(1) or order.group(2)} without an [order] comment")
 
 
 def check_file(path):
@@ -137,6 +147,7 @@ def check_file(path):
         report(path, 1, "tidy", "no #pragma once")
     split = list(split_comments(lines))
     comments = [comment for _, comment in split]
+    explained_at = -ORDER_REACH
     for number, (line, (code, _)) in enumerate(zip(lines, split), 1):
         if len(line) > MAX_COLUMNS:
             report(path, number, "tidy", f"{len(line)} columns; {MAX_COLUMNS} at most")
@@ -146,7 +157,8 @@ def check_file(path):
         if include and re.match(r"(src|include)/", path):
             check_include(path, number, include.group(1))
         if path.startswith("src/"):
-            check_source_line(path, number, code, comments)
+            check_source_line(path, number, code)
+            explained_at = check_order(path, number, code, comments, explained_at)
 
 
 def main():

@@ -1,64 +1,38 @@
 // wc_test.cpp — weft-wc says what `find PATH -type f -print0 | LC_ALL=C wc -lw --files0-from=-` says.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
 
+#include "shell.hpp"
+
 namespace {
 
-namespace fs = std::filesystem;
+using namespace example_test;
 using namespace std::string_literals;
-
-struct outcome {
-  int status = -1;
-  std::string out, err;
-  std::string last_line() const {
-    const std::string text = out.substr(0, out.find_last_not_of('\n') + 1);
-    return text.substr(text.rfind('\n') + 1);
-  }
-};
-
-std::string contents(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 class wc : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "weft-wc-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    scratch_ = name;
-    tree_ = scratch_ / "tree";
-    fs::create_directory(tree_);
-  }
-  void TearDown() override { fs::remove_all(scratch_); }
+  void SetUp() override { fs::create_directory(tree_); }
 
   void write(const fs::path& name, const std::string& bytes) {
     fs::create_directories((tree_ / name).parent_path());
     std::ofstream(tree_ / name, std::ios::binary) << bytes;
   }
-  outcome shell(const std::string& command) {
-    const fs::path out = scratch_ / "out", err = scratch_ / "err";
-    const int status = std::system(("(" + command + ") >'" + out.string() + "' 2>'" + err.string() + "'").c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(out), contents(err)};
-  }
   outcome count(const std::string& arguments) {
-    return shell("'" WEFT_BINARY_DIR "/examples/weft-wc' " + arguments);
+    return scratch_.run("'" WEFT_BINARY_DIR "/examples/weft-wc' " + arguments);
   }
-  outcome count_tree() { return count("'" + tree_.string() + "'"); }
+  outcome count_tree() { return count(quoted(tree_)); }
   std::string expected() {
-    return shell("find '" + tree_.string() + "' -type f -print0 | LC_ALL=C wc -lw --files0-from=-").last_line();
+    return scratch_.run("find " + quoted(tree_) + " -type f -print0 | LC_ALL=C wc -lw --files0-from=-").last_line();
   }
 
-  fs::path scratch_, tree_;
+  const scratch scratch_;
+  const fs::path tree_ = scratch_.path() / "tree";
 };
 
 std::string random_bytes(std::size_t size, unsigned seed) {
@@ -124,13 +98,13 @@ TEST_F(wc, any_number_of_counters_gives_the_same) {
   for (unsigned i = 0; i < 50; ++i) write(std::to_string(i % 5) + "/" + std::to_string(i), random_bytes(5000, i));
   const std::string wanted = expected();
   for (const char* counters : {"-j 1", "-j2", "-j 1024"})
-    EXPECT_EQ(count(counters + " '"s + tree_.string() + "'").last_line(), wanted) << counters;
+    EXPECT_EQ(count(counters + " "s + quoted(tree_)).last_line(), wanted) << counters;
 }
 
 TEST_F(wc, several_paths_count_one_after_the_other) {
   write("a/one", "1 2\n");
   write("b/two", "3\n");
-  const std::string a = "'" + (tree_ / "a").string() + "'", b = "'" + (tree_ / "b/two").string() + "'";
+  const std::string a = quoted(tree_ / "a"), b = quoted(tree_ / "b/two");
   EXPECT_EQ(count(a + " " + b + " " + a).last_line(), "3 5 total");
 }
 

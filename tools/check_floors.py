@@ -5,6 +5,7 @@
   public    include/weft/ includes only weft/ and the standard library
   tidy      110 columns, 500 lines, #pragma once, no tabs or trailing blanks
   banned    in src/: std::mutex, std::thread, thread_local, preprocessor conditionals outside platform files
+  readme    the program in README.md is examples/hello.cpp
   order     in src/: a memory order that is not the default one is explained by an [order] comment near it
 
 Exit status 1 and one line a finding, `FILE:LINE: RULE: TEXT`. Run by CTest as `tidy`.
@@ -161,12 +162,20 @@ def check_file(path):
             explained_at = check_order(path, number, code, comments, explained_at)
 
 
+def check_readme():
+    shown = re.search(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    program = (ROOT / "examples/hello.cpp").read_text().split("\n", 1)[1]  # without its opening comment
+    if not shown or shown.group(1) != program:
+        report("README.md", 1, "readme", "its program differs from examples/hello.cpp")
+
+
 def main():
     files = 0
     for path in source_files():
         if re.search(r"\.(hpp|cpp|inl|S|py|sh)$", path):
             files += 1
             check_file(path)
+    check_readme()
     for finding in findings:
         print(finding)
     print(f"{files} files, {len(findings)} findings")

@@ -10,8 +10,8 @@ namespace weft::inline v0::rt {
 template <class T>
 class owned {
  public:
-  owned() noexcept = default;
-  explicit owned(T v) noexcept : v_(v) {}
+  constexpr owned() noexcept = default;
+  constexpr explicit owned(T v) noexcept : v_(v) {}
   T get() const noexcept { return v_.load(relaxed); }       // relaxed: advisory for all but the owner
   void set(T v) noexcept { v_.store(v, relaxed); }          // relaxed: the owner publishes by other means
   owned& operator=(T v) noexcept { set(v); return *this; }

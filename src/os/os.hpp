@@ -40,9 +40,14 @@ void sleep_ns(std::int64_t ns) noexcept;                // of the thread; resume
 // thread only (PROTOCOLS 0.2, 0.4), or a thread outside the runtime. 0 or a negative errno.
 int start_thread(const char* name, void (*body)(void*), void* arg, bool block_signals) noexcept;
 void name_thread(const char* name) noexcept;            // of the calling thread, at most 15 bytes
+int count_threads() noexcept;                           // tasks of this process; negative when /proc is not there
+bool thread_is_running(std::int32_t thread_id) noexcept; // on a CPU or waiting for one; not blocked in the kernel
+std::size_t stack_limit() noexcept;                     // `ulimit -s` in bytes; 0: unlimited
 
 // ---- processors (cpu_count.cpp, cgroup.cpp); read files: outside the runtime or on the helper thread only ----
 int affinity_cpus() noexcept;                           // CPUs in the mask of this process, at least 1
+// How many processors to run by default: the CPUs of the affinity mask, fewer where cgroups say so. At least 1.
+int default_maxprocs(bool respect_cgroups = true) noexcept;
 
 // ---- text (write.cpp) ----
 void write_all(int fd, const char* text, std::size_t n) noexcept;   // resumes after EINTR and short writes

@@ -41,11 +41,8 @@ class raw_lock {
     if (held_.exchange(1, acquire) != 0) [[unlikely]] lock_slow();
     rank_acquired(rank, this);
   }
-  bool try_lock(lock_rank rank) noexcept {
-    if (held_.load(relaxed) != 0 || held_.exchange(1, acquire) != 0) return false;
-    rank_acquired(rank, this);
-    return true;
-  }
+  // Never waits, so it may come out of order; the checker does not follow it.
+  bool try_lock() noexcept { return held_.load(relaxed) == 0 && held_.exchange(1, acquire) == 0; }  // [order] as above
   void unlock(lock_rank rank) noexcept {
     rank_released(rank, this);
     held_.store(0, release);
@@ -67,7 +64,7 @@ class ranked_lock {   // a raw_lock whose place in the order is part of its type
  public:
   constexpr ranked_lock() noexcept = default;
   void lock() noexcept { lock_.lock(Rank); }
-  bool try_lock() noexcept { return lock_.try_lock(Rank); }
+  bool try_lock() noexcept { return lock_.try_lock(); }
   void unlock() noexcept { lock_.unlock(Rank); }
   bool is_held() const noexcept { return lock_.is_held(); }
 

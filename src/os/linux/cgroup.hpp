@@ -42,7 +42,7 @@ void cgroup_find_again() noexcept;
 
 // How many processors to run by default: the CPUs of the affinity mask, fewer where the cgroups say so and
 // `respect_cgroups` (containermaxprocs). At least 1.
-int default_maxprocs(bool respect_cgroups = true) noexcept;
+int default_maxprocs(bool respect_cgroups) noexcept;   // os.hpp
 int limited_maxprocs(int cpus, int cgroup_cpus) noexcept;   // the rule itself
 
 }  // namespace weft::inline v0::rt::os

@@ -1,0 +1,38 @@
+// wait_list.hpp — a lock and a FIFO of parked goroutines: the waiting half of every sync type. 24 bytes, constexpr.
+#pragma once
+#include <cstddef>
+
+#include "weft/detail/deadline.hpp"
+#include "weft/detail/parting_lock.hpp"
+
+namespace weft::inline v0::rt {
+struct waiter;
+struct wait_list_access;   // src/wait/wait_list.hpp
+}
+
+namespace weft::inline v0::detail {
+
+class wait_list {
+ public:
+  constexpr wait_list() noexcept = default;
+  wait_list(const wait_list&) = delete;
+  wait_list& operator=(const wait_list&) = delete;
+
+  // For destructors: dies with "fatal error: KIND destroyed while goroutine N waits in it" when a live goroutine still
+  // waits; waiters of a finished world are silent.
+  void check_destroyed(const char* kind) noexcept {
+    if (!seems_empty()) [[unlikely]] check_destroyed_slow(kind);
+  }
+  // Exact for whoever knows by other means that nobody comes or goes; else a hint.
+  bool seems_empty() const noexcept { return head_.load(rt::relaxed) == nullptr; }   // [order] relaxed: as just said
+
+ private:
+  friend struct rt::wait_list_access;
+  void check_destroyed_slow(const char* kind) noexcept;
+
+  rt::parting_lock lock_;
+  rt::atomic<rt::waiter*> head_{nullptr};   // changed under the lock; atomic for seems_empty() alone
+  rt::waiter* tail_ = nullptr;
+};
+
+}  // namespace weft::inline v0::detail

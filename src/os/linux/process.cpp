@@ -1,0 +1,63 @@
+// process.cpp — what /proc and the limits say about this process.
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include "os/linux/syscall.hpp"
+#include "os/os.hpp"
+
+namespace weft::inline v0::rt::os {
+namespace {
+
+// Reads a small file of /proc whole; the number of bytes, or a negative errno.
+long read_file(const char* path, char* buffer, std::size_t size) noexcept {
+  const long fd = system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fd;
+  const long n = system_call(SYS_read, fd, buffer, size - 1);
+  system_call(SYS_close, fd);
+  if (n >= 0) buffer[n] = 0;
+  return n;
+}
+
+// The fields of a stat file start after the command's name, which may contain anything: after the last ')'.
+const char* after_name(const char* text) noexcept {
+  const char* p = nullptr;
+  for (; *text != 0; ++text)
+    if (*text == ')') p = text + 1;
+  return p;
+}
+
+}  // namespace
+
+int count_threads() noexcept {
+  char buffer[1024];
+  if (read_file("/proc/self/stat", buffer, sizeof buffer) <= 0) return -1;
+  const char* p = after_name(buffer);
+  if (p == nullptr) return -1;
+  for (int field = 0; field < 18 && *p != 0; ++p)    // state is the third field, num_threads the twentieth
+    if (*p == ' ') ++field;
+  int n = 0;
+  for (; *p >= '0' && *p <= '9'; ++p) n = n * 10 + (*p - '0');
+  return n;
+}
+
+bool thread_is_running(std::int32_t thread_id) noexcept {
+  char path[64] = "/proc/self/task/";
+  char digits[12];
+  int n = 0, k = 16;
+  do digits[n++] = static_cast<char>('0' + thread_id % 10);
+  while ((thread_id /= 10) != 0);
+  while (n > 0) path[k++] = digits[--n];
+  for (const char* p = "/stat"; *p != 0; ++p) path[k++] = *p;
+  char buffer[1024];
+  if (read_file(path, buffer, sizeof buffer) <= 0) return false;
+  const char* p = after_name(buffer);
+  return p != nullptr && p[0] == ' ' && p[1] == 'R';
+}
+
+std::size_t stack_limit() noexcept {
+  rlimit limit{};
+  if (system_call(SYS_prlimit64, 0, RLIMIT_STACK, nullptr, &limit) < 0) return 0;
+  return limit.rlim_cur == RLIM_INFINITY ? 0 : static_cast<std::size_t>(limit.rlim_cur);
+}
+
+}  // namespace weft::inline v0::rt::os

@@ -1,0 +1,156 @@
+// claim.cpp — take the P of an M that is outside, without a signal and without its noticing. PROTOCOLS 1.
+//
+//   claim, for a gate value s seen twice, even            the M
+//   1  lease: CAS held -> claimed, sequence+1             enter: gate = s+1                W1
+//   2  heavy barrier (one for a batch)                           light barrier
+//   3  gate still s? no: CAS claimed -> held, give up            lease is my copy?         R1
+//   4  lease: CAS claimed -> taken                               no: enter_slow
+//
+// If the barrier fell after W1, the taker sees gate != s and drops the claim. If before, R1 comes after the barrier and
+// sees claimed or taken; step 4 and the owner's CAS have one winner. What the M did to its P before it left is visible
+// to the taker (W2 release, step 3 acquire). Gates count, so "left and came back" is seen; leases name the P.
+//
+// Who takes: stop_the_world, for_each_p, the end of a world; later sysmon from blocking calls.
+#include "os/os.hpp"
+#include "sched/sched.hpp"
+
+namespace weft::inline v0::rt {
+namespace {
+
+struct attempt {
+  std::uint64_t gate;
+  lease_word::value claimed;
+  bool open;
+};
+
+attempt begin_claim(machine* mp) noexcept {
+  const std::uint64_t gate = mp->gate.look();
+  const lease_word::value seen = mp->lease.look();
+  if (!gate_word::is_outside(gate) || seen.state() != lease_state::held) return {gate, seen, false};
+  const lease_word::value claimed = seen.next(lease_state::claimed);
+  return {gate, claimed, mp->lease.change(seen, claimed)};
+}
+
+bool finish_claim(machine* mp, const attempt& a) noexcept {
+  if (!a.open) return false;
+  if (mp->gate.look() != a.gate) {
+    mp->lease.change(a.claimed, a.claimed.with(lease_state::held));   // fails when the M has taken it back itself
+    return false;
+  }
+  return mp->lease.change(a.claimed, a.claimed.with(lease_state::taken));
+}
+
+}  // namespace
+
+bool claim_p(machine* mp) noexcept {
+  bool won = false;
+  machine* const one[] = {mp};
+  claim_all(one, 1, &won);
+  return won;
+}
+
+std::uint32_t claim_all(machine* const* ms, std::uint32_t n, bool* won) noexcept {
+  constexpr std::uint32_t batch = 64;
+  std::uint32_t count = 0;
+  for (std::uint32_t first = 0; first < n; first += batch) {
+    const std::uint32_t end = first + batch < n ? first + batch : n;
+    attempt attempts[batch];
+    bool any = false;
+    for (std::uint32_t i = first; i < end; ++i) any |= (attempts[i - first] = begin_claim(ms[i])).open;
+    if (any) heavy_barrier();
+    for (std::uint32_t i = first; i < end; ++i) count += won[i] = finish_claim(ms[i], attempts[i - first]);
+  }
+  return count;
+}
+
+bool give_back_p(machine* mp, processor* pp) noexcept {
+  const lease_word::value seen = mp->lease.look();
+  return seen.state() == lease_state::taken && seen.processor() == pp->id &&
+         mp->lease.change(seen, seen.with(lease_state::held));
+}
+
+// The thread enters and its lease is not what it was.
+void enter_slow(machine* mp) noexcept {
+  for (;;) {
+    const lease_word::value seen = mp->lease.look();
+    switch (seen.state()) {
+      case lease_state::none:
+      case lease_state::held:      // a claim was dropped, or the P was given back
+        mp->lease.copy(seen);
+        return;
+      case lease_state::claimed: { // not decided yet: the P stays here if our CAS comes first
+        const lease_word::value mine = seen.next(lease_state::held);
+        if (!mp->lease.change(seen, mine)) continue;
+        mp->lease.copy(mine);
+        return;
+      }
+      case lease_state::taken: {   // the P is gone; leave `taken` so that nobody gives it back behind our back
+        if (mp->lost.load(acquire)) sleep_for_ever();
+        const lease_word::value none = seen.next(lease_state::none);
+        if (!mp->lease.change(seen, none)) continue;
+        mp->lease.copy(none);
+        mp->pp = nullptr;
+        wait_for_p_here(mp);
+        return;
+      }
+    }
+  }
+}
+
+// The goroutine keeps this thread: it is queued as bound to it, and whoever picks it gives his P to this thread.
+// On entry the M has a P (which it hands on) or none.
+void wait_for_p_here(machine* mp) noexcept {
+  goroutine* gp = mp->current;
+  machine* const was_bound = gp->bound;
+  gp->bound = mp;
+  gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the queue's lock
+  {
+    locked hold(sched.lock);
+    sched.global.push_back(gp);
+  }
+  if (mp->pp != nullptr)
+    hand_off_p(release_p(mp));
+  else
+    wake_p();
+  do mp->park_note.sleep();
+  while (mp->next_pp == nullptr && !mp->lost.load(acquire));
+  if (mp->lost.load(acquire)) sleep_for_ever();
+  processor* pp = mp->next_pp;
+  mp->next_pp = nullptr;
+  acquire_p(mp, pp);
+  gp->bound = was_bound;
+  gp->status.store(g_status::running, relaxed);
+}
+
+// The mark was seen on the way out of a function that does not park (the gate is even again). A stop needs nothing from
+// us: outside, the P can be claimed. At the end of a slice the P goes to another thread, if one is there.
+void leave_slow(machine* mp) noexcept {
+  mp->mark.store(0, relaxed);                        // [order] relaxed: a request; the attention word has the reason
+  if (mp->is_foreign) return;
+  enter();
+  processor* pp = mp->pp;
+  if (pp->attention.load(acquire) & attend_slice) {
+    pp->attention.fetch_and(~std::uint32_t{attend_slice}, relaxed);
+    const bool work_waits = !pp->queue.empty() || sched.global.size() != 0;
+    bool thread_waits;
+    {
+      locked hold(sched.lock);
+      thread_waits = !sched.idle_ms.empty();
+      if (work_waits && !thread_waits) request_thread();   // for the next slice
+    }
+    if (work_waits && thread_waits) {
+      emit(event::goroutine_preempt, mp->current->id);
+      wait_for_p_here(mp);
+    }
+  }
+  mp->gate.leave();
+}
+
+void sleep_for_ever() noexcept {
+  for (;;) {
+    note never;
+    never.sleep();
+  }
+}
+
+}  // namespace weft::inline v0::rt

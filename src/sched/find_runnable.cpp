@@ -1,0 +1,235 @@
+// find_runnable.cpp — where the next goroutine comes from. The heart of the scheduler.
+//
+//   quick_look      on the parking goroutine's own stack: run_next, then the ring. A dozen instructions.
+//   find_runnable   on g0, in Go's order:
+//       1 the world stops, a safe-point function, the end of a slice      6 the netpoller, without waiting
+//       2 what the quick look had in hand                                 7 steal (steal.cpp), as a spinner
+//       3 our own expired timers                                          8 give the P up, look at everything again
+//       4 every 61st slice: one from the global queue                     9 sleep in the poller until the next timer
+//       5 run_next, the ring, a batch from the global queue              10 sleep in the idle list
+//
+// Called by an M with a P (or without one, after a stop: it then sleeps until it gets one). Step 8 is one half of the
+// race between going to sleep and submitting work; the other half is wake_p(). The proof: docs/parking.md.
+#include <algorithm>
+
+#include "os/os.hpp"
+#include "sched/sched.hpp"
+
+namespace weft::inline v0::rt {
+namespace {
+
+constexpr std::uint32_t global_period = 61;          // Go's: one look at the global queue in so many slices
+constexpr std::uint32_t clock_period = 8;            // a P with timers reads the clock once in so many switches
+constexpr std::uint32_t global_batch_max = stealable_queue::capacity / 2;
+
+// What somebody asked this P to do at its next scheduling point. True: start over.
+bool attend(machine* mp) noexcept {
+  processor* pp = mp->pp;
+  const std::uint32_t wanted = pp->attention.load(acquire);   // [order] acquire: pairs with whoever set the bit
+  if (wanted & attend_stop) {
+    park_stopped_p(mp);
+    return true;
+  }
+  if (wanted & attend_safe_point) run_safe_point(pp);
+  if (wanted & attend_slice) {
+    // The slice is over along a chain of run_next hand-offs: the next G comes from the ring.
+    pp->attention.fetch_and(~std::uint32_t{attend_slice}, relaxed);
+    if (pp->queue.has_next())
+      if (run_queue::taken t = pp->queue.get(); t.gp != nullptr) put_local(pp, t.gp);
+    ++pp->schedtick;
+  }
+  return false;
+}
+
+goroutine* get_global(processor* pp, std::uint32_t max) noexcept {
+  if (sched.global.size() == 0) return nullptr;
+  locked hold(sched.lock);
+  return global_get_batch(pp, max);
+}
+
+// An M may spin while less than half of the busy Ps' number do (Go's rule).
+bool may_spin(machine* mp) noexcept {
+  if (mp->spinning) return true;
+  const idle_word::counts c = sched.idle.look();
+  const std::uint32_t busy = sched.maxprocs.load(relaxed) - c.idle_processors();
+  return 2 * c.spinning() < busy;
+}
+
+void start_spinning(machine* mp) noexcept {
+  if (mp->spinning) return;
+  mp->spinning = true;
+  sched.idle.add_spinning();
+}
+
+bool somebody_has_work() noexcept {
+  if (sched.global.size() != 0) return true;
+  const std::uint32_t n = sched.maxprocs.load(relaxed);
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (!sched.processors[i].queue.empty()) return true;
+  return false;
+}
+
+std::int64_t earliest_timer() noexcept {
+  std::int64_t when = os::forever;
+  const std::uint32_t n = sched.maxprocs.load(relaxed);
+  for (std::uint32_t i = 0; i < n; ++i) when = std::min(when, sched.processors[i].timers.earliest());
+  return when;
+}
+
+bool take_idle_p(machine* mp) noexcept {
+  locked hold(sched.lock);
+  processor* pp = idle_get_p();
+  if (pp == nullptr) return false;
+  acquire_p(mp, pp);
+  return true;
+}
+
+// Step 8. True: go on looking (with a P again, or because the world stops). False: the M has no P and nothing to do.
+bool give_up_p(machine* mp, runnable& found) noexcept {
+  {
+    locked hold(sched.lock);
+    processor* pp = mp->pp;
+    if (pp->attention.load(relaxed) & attend_stop) return true;        // [order] relaxed: set under the lock
+    if (goroutine* gp = global_get_batch(pp, global_batch_max)) {
+      found = {gp, false};
+      return true;
+    }
+    release_p(mp);
+    idle_put_p(pp);
+  }
+  const bool was_spinning = mp->spinning;
+  if (was_spinning) {
+    mp->spinning = false;
+    sched.idle.remove_spinning();
+  }
+  heavy_barrier();                                   // we are out of the counts: now look at everything again
+  if (somebody_has_work() && take_idle_p(mp)) {
+    start_spinning(mp);
+    return true;
+  }
+  if (was_spinning) note_futile_spin();
+  return false;
+}
+
+// Step 9. True: start over, with or without a P.
+bool wait_in_poller(machine* mp, runnable& found) noexcept {
+  if (sched.ended.load(acquire)) return false;
+  std::int64_t until = earliest_timer();
+  if (until == os::forever && !poller.has_waiters()) return false;
+  if (sched.polling.exchange(true, acq_rel)) {       // [order] acq_rel: one poller at a time
+    wake_poller(until);                              // it may sleep longer than we know is right
+    return false;
+  }
+  sched.poll_until.store(until, relaxed);
+  heavy_barrier();                                   // pairs with arm_timer(): arm, light barrier, look at poll_until
+  until = std::min(until, earliest_timer());
+  ready_batch batch;
+  poller.wait(until, batch);
+  sched.poll_until.store(os::forever, relaxed);
+  sched.polling.store(false, release);
+  sched.coarse_now.store(os::nanotime(), relaxed);   // [order] relaxed: a coarse clock
+  if (!take_idle_p(mp)) {
+    goroutine_list list;
+    while (goroutine* gp = batch.pop()) list.push_back(gp);
+    submit_global(static_cast<goroutine_list&&>(list));
+    return false;
+  }
+  if (goroutine* gp = batch.pop()) {
+    ready_all(batch);
+    found = {gp, false};
+  } else {
+    start_spinning(mp);
+  }
+  return true;
+}
+
+}  // namespace
+
+// Only the owner's side of owner structures, and only a plain G: the rest is g0's (PROTOCOLS 5).
+goroutine* quick_look(machine* mp) noexcept {
+  processor* pp = mp->pp;
+  if (pp->attention.load(relaxed) != 0 || mp->locked_gp != nullptr) [[unlikely]] return nullptr;
+  const std::uint32_t tick = pp->switches;
+  if (pp->schedtick % global_period == global_period - 1 && sched.global.size() != 0) [[unlikely]] return nullptr;
+  if (pp->timers.earliest() != os::forever && tick % clock_period == 0) [[unlikely]] {
+    if (watch_timers(pp)) return nullptr;
+  }
+  const run_queue::taken next = pp->queue.get();
+  if (next.gp == nullptr) return nullptr;
+  if (!next.inherits_slice) ++pp->schedtick;
+  if (next.gp->bound != nullptr || (!next.gp->is_started() && !give_stack(pp, next.gp))) [[unlikely]] {
+    mp->picked = next.gp;
+    return nullptr;
+  }
+  return next.gp;
+}
+
+goroutine* global_get_batch(processor* pp, std::uint32_t max) noexcept {
+  const std::uint32_t size = sched.global.size();
+  if (size == 0) return nullptr;
+  const std::uint32_t n = std::min({max, size, size / sched.maxprocs.load(relaxed) + 1});
+  goroutine* first = sched.global.pop();
+  for (std::uint32_t i = 1; i < n; ++i) {
+    goroutine* gp = sched.global.pop();
+    if (!pp->queue.put(gp)) {                        // cannot happen with an empty ring; never lose one
+      sched.global.push_back(gp);
+      break;
+    }
+  }
+  return first;
+}
+
+runnable find_runnable(machine* mp) noexcept {
+  for (;;) {
+    if (sched.ended.load(acquire)) [[unlikely]] {    // [order] acquire: pairs with end_world()
+      leave_world(mp);
+      if (mp->is_first) return {nullptr, false};
+      continue;
+    }
+    if (mp->pp == nullptr) {
+      stop_m(mp);
+      continue;
+    }
+    processor* pp = mp->pp;
+    if (pp->attention.load(relaxed) != 0 && attend(mp)) [[unlikely]] continue;
+    if (goroutine* gp = mp->picked) {
+      mp->picked = nullptr;
+      return {gp, false};
+    }
+    std::int64_t now = 0, poll_until = os::forever;
+    if (pp->timers.earliest() != os::forever) {
+      now = os::nanotime();
+      run_timers(pp, now);
+    }
+    if (pp->schedtick % global_period == global_period - 1)
+      if (goroutine* gp = get_global(pp, 1)) return {gp, false};
+    if (run_queue::taken t = pp->queue.get(); t.gp != nullptr) return {t.gp, t.inherits_slice};
+    if (goroutine* gp = get_global(pp, global_batch_max)) return {gp, false};
+    if (poller.has_waiters()) {
+      ready_batch batch;
+      poller.look(batch);
+      if (goroutine* gp = batch.pop()) {
+        ready_all(batch);
+        return {gp, false};
+      }
+    }
+    if (may_spin(mp)) {
+      start_spinning(mp);
+      const stolen s = steal_work(mp, now, poll_until);
+      if (s.gp != nullptr) return {s.gp, s.inherits_slice};
+      if (s.look_again) continue;
+    }
+    runnable found{nullptr, false};
+    if (give_up_p(mp, found)) {
+      if (found.gp != nullptr) return found;
+      continue;
+    }
+    if (wait_in_poller(mp, found)) {
+      if (found.gp != nullptr) return found;
+      continue;
+    }
+    if (mp->pp == nullptr && !sched.ended.load(relaxed)) stop_m(mp);   // [order] relaxed: looked at again above
+  }
+}
+
+}  // namespace weft::inline v0::rt

@@ -1,0 +1,99 @@
+// foreign.cpp — M records, and the threads that the runtime did not start: they get one, with a thread-backed G, at their
+// first call and give both back when they end.
+#include <pthread.h>
+
+#include <new>
+
+#include "os/os.hpp"
+#include "sched/sched.hpp"
+
+namespace weft::inline v0::rt {
+namespace {
+
+// Records are never unmapped: claims and dumps may look at one at any time (docs/threads.md).
+struct {
+  ranked_lock<lock_rank::slab> lock;
+  stack_list<machine, &machine::link> free;
+  std::byte* chunk = nullptr;
+  std::size_t left = 0;
+} records;
+
+constexpr std::size_t chunk_bytes = 64 * 1024;
+
+pthread_key_t end_of_thread;
+
+void forget_thread(void* p) noexcept {               // pthread's destructor, on the ending thread, outside
+  auto* mp = static_cast<machine*>(p);
+  set_this_machine(mp);                              // other destructors may have run before
+  goroutine* gp = mp->thread_gp;
+  if (gp->locals != nullptr && ports.end_goroutine != nullptr) ports.end_goroutine(gp);
+  set_this_machine(nullptr);
+  gp->is_thread = false;
+  gp->home = nullptr;
+  free_goroutine(nullptr, gp);
+  mp->thread_gp = mp->current = nullptr;
+  free_machine(mp);
+}
+
+}  // namespace
+
+machine* new_machine() noexcept {
+  machine* mp;
+  bool fresh = false;
+  {
+    locked hold(records.lock);
+    mp = records.free.pop();
+    if (mp == nullptr) {
+      if (records.left < sizeof(machine)) {
+        records.chunk = static_cast<std::byte*>(os::allocate_pages(chunk_bytes));
+        records.left = records.chunk != nullptr ? chunk_bytes : 0;
+        if (records.chunk == nullptr) return nullptr;
+      }
+      mp = ::new (records.chunk) machine;
+      records.chunk += sizeof(machine);
+      records.left -= sizeof(machine);
+      fresh = true;
+    }
+  }
+  locked hold(sched.lock);
+  mp->random = random_source(static_cast<std::uint64_t>(os::nanotime()) + mp->id);
+  if (fresh) {
+    mp->id = sched.next_machine_id++;
+    mp->next_machine = sched.all_ms;
+    sched.all_ms = mp;
+  }
+  return mp;
+}
+
+void free_machine(machine* mp) noexcept {
+  mp->is_foreign = mp->is_service = mp->thread_is_spoilt = false;
+  mp->thread_id = 0;
+  locked hold(records.lock);
+  records.free.push(mp);
+}
+
+machine* adopt_thread() noexcept {
+  runtime_init();
+  static const bool have_key = pthread_key_create(&end_of_thread, forget_thread) == 0;
+  machine* mp = new_machine();
+  goroutine* gp = take_goroutine(nullptr);
+  if (mp == nullptr || gp == nullptr || !have_key) fatal("out of memory for a thread's record");
+  mp->is_foreign = true;
+  mp->home = find_carried_home();
+  mp->thread_id = os::thread_id();
+  sanitizer::adopt_thread(mp->g0_fibre);
+  gp->is_thread = true;
+  gp->home = mp;
+  gp->id = new_goroutine_id(nullptr);
+  gp->world = 0;
+  gp->exiting = false;
+  gp->lock_depth = 0;
+  gp->bound = nullptr;
+  gp->status.store(g_status::running, relaxed);
+  mp->thread_gp = mp->current = gp;
+  set_this_machine(mp);
+  pthread_setspecific(end_of_thread, mp);
+  return mp;
+}
+
+}  // namespace weft::inline v0::rt

@@ -1,0 +1,161 @@
+// g_cache.cpp — blocks for goroutines: type-stable slabs, a free list per slab, a short one per P; and their ids.
+//
+//   slab of 2 MiB, aligned:  | header | block 1 | block 2 | ... |      8,191 blocks of 256 bytes
+//
+// I1  a block's address belongs to a goroutine for ever: it may always be read (PROTOCOLS 0.10)
+// I2  a slab all of whose blocks are free is given back as a whole; its blocks then read as zero: `idle`
+// I3  a P's list holds at most 64 blocks; above that 32 go back to their slabs, below one 32 come (Go's numbers)
+// Memory comes from the kernel, never from malloc: goroutines are made inside.
+#include <new>
+
+#include "os/os.hpp"
+#include "sched/sched.hpp"
+
+namespace weft::inline v0::rt {
+namespace {
+
+constexpr std::size_t slab_bytes = 2 << 20;
+constexpr std::size_t blocks_per_slab = slab_bytes / sizeof(goroutine) - 1;
+constexpr std::size_t cache_max = 64, cache_batch = 32;
+constexpr std::uint64_t id_batch = 16;
+
+struct slab {
+  slab* next_slab;                                   // all slabs, newest first; never changes
+  slab* next_usable;                                 // under lock: slabs with free or uncarved blocks
+  bool is_usable;                                    // under lock: it is in that list
+  stack_list<goroutine, &goroutine::link> free;      // under lock
+  atomic<std::uint32_t> carved;                      // blocks ever used since the slab was fresh; grows under the lock
+  goroutine* block(std::uint32_t i) noexcept { return reinterpret_cast<goroutine*>(this) + 1 + i; }
+  bool is_full() const noexcept { return free.empty() && carved.load(relaxed) == blocks_per_slab; }
+};
+static_assert(sizeof(slab) <= sizeof(goroutine), "the header takes one block's place");
+
+struct {
+  ranked_lock<lock_rank::slab> lock;
+  atomic<slab*> all{nullptr};
+  slab* usable = nullptr;
+  atomic<std::uint64_t> next_id{2};                  // 1 is the main goroutine of the first world
+} blocks;
+
+slab* slab_of(goroutine* gp) noexcept {
+  return reinterpret_cast<slab*>(reinterpret_cast<std::uintptr_t>(gp) & ~(slab_bytes - 1));
+}
+
+slab* new_slab() noexcept {                          // under lock
+  auto* p = static_cast<std::byte*>(os::allocate_pages(2 * slab_bytes));
+  if (p == nullptr) return nullptr;
+  auto* start = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(p) + slab_bytes - 1) & ~(slab_bytes - 1));
+  if (start != p) os::free_pages(p, static_cast<std::size_t>(start - p));
+  const auto tail = static_cast<std::size_t>(p + 2 * slab_bytes - (start + slab_bytes));
+  if (tail != 0) os::free_pages(start + slab_bytes, tail);
+  slab* first = blocks.all.load(relaxed);
+  if (first != nullptr) os::advise_huge(start, slab_bytes, true);   // a program with few goroutines keeps small pages
+  auto* s = ::new (start) slab{first, nullptr, false, {}, {}};
+  blocks.all.store(s, release);                      // [order] release: for_each_goroutine walks without the lock
+  return s;
+}
+
+void make_usable(slab* s) noexcept {                 // under lock
+  if (s->is_usable) return;
+  s->is_usable = true;
+  s->next_usable = blocks.usable;
+  blocks.usable = s;
+}
+
+goroutine* take_from_slabs() noexcept {              // under lock
+  slab* s = blocks.usable;
+  if (s == nullptr) {
+    if ((s = new_slab()) == nullptr) return nullptr;
+    make_usable(s);
+  }
+  goroutine* gp = s->free.pop();
+  if (gp == nullptr) {
+    const std::uint32_t i = s->carved.load(relaxed);
+    gp = ::new (s->block(i)) goroutine;
+    s->carved.store(i + 1, release);                 // [order] release: the block is constructed
+  }
+  if (s->is_full()) {
+    blocks.usable = s->next_usable;
+    s->is_usable = false;
+  }
+  return gp;
+}
+
+void return_to_slab(goroutine* gp) noexcept {        // under lock
+  slab* s = slab_of(gp);
+  s->free.push(gp);
+  make_usable(s);
+}
+
+}  // namespace
+
+goroutine* take_goroutine(processor* pp) noexcept {
+  if (pp == nullptr) {
+    locked hold(blocks.lock);
+    return take_from_slabs();
+  }
+  if (pp->free_goroutines.empty()) [[unlikely]] {
+    locked hold(blocks.lock);
+    for (std::size_t i = 0; i < cache_batch; ++i)
+      if (goroutine* gp = take_from_slabs())
+        pp->free_goroutines.push(gp);
+      else
+        break;
+  }
+  return pp->free_goroutines.pop();
+}
+
+void free_goroutine(processor* pp, goroutine* gp) noexcept {
+  gp->status.store(g_status::dead, relaxed);         // [order] relaxed: it is nobody's
+  gp->is_main = gp->is_system = false;
+  gp->locals = nullptr;
+  if (pp == nullptr) {
+    locked hold(blocks.lock);
+    return_to_slab(gp);
+    return;
+  }
+  pp->free_goroutines.push(gp);
+  if (pp->free_goroutines.size() >= cache_max) [[unlikely]] {
+    locked hold(blocks.lock);
+    for (std::size_t i = 0; i < cache_batch; ++i) return_to_slab(pp->free_goroutines.pop());
+  }
+}
+
+void drain_goroutines(processor* pp) noexcept {
+  locked hold(blocks.lock);
+  while (goroutine* gp = pp->free_goroutines.pop()) return_to_slab(gp);
+}
+
+std::uint64_t new_goroutine_id(processor* pp) noexcept {
+  // [order] relaxed: ids are unique, nothing is published with them
+  if (pp == nullptr) return blocks.next_id.fetch_add(1, relaxed);
+  if (pp->next_id == pp->end_id) {
+    pp->next_id = blocks.next_id.fetch_add(id_batch, relaxed);
+    pp->end_id = pp->next_id + id_batch;
+  }
+  return pp->next_id++;
+}
+
+void for_each_goroutine(void (*f)(goroutine*, void*), void* arg) noexcept {
+  for (slab* s = blocks.all.load(acquire); s != nullptr; s = s->next_slab) {
+    const std::uint32_t n = s->carved.load(acquire);
+    for (std::uint32_t i = 0; i < n; ++i) f(s->block(i), arg);
+  }
+}
+
+std::size_t scavenge_goroutines() noexcept {
+  std::size_t given_back = 0;
+  locked hold(blocks.lock);
+  for (slab* s = blocks.all.load(relaxed); s != nullptr; s = s->next_slab) {
+    const std::uint32_t n = s->carved.load(relaxed);
+    if (n == 0 || s->free.size() != n) continue;
+    s->free = {};
+    s->carved.store(0, relaxed);
+    auto* p = reinterpret_cast<std::byte*>(s);
+    os::give_back(p + os::page_size(), slab_bytes - os::page_size());   // the first page keeps the header
+    given_back += slab_bytes;
+  }
+  return given_back;
+}
+
+}  // namespace weft::inline v0::rt

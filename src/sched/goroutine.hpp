@@ -1,0 +1,119 @@
+// goroutine.hpp — "G": one goroutine, or the thread-backed G of a thread that the runtime did not start.
+//
+//   idle ──go()──> runnable ──execute()──> running ──park()──> waiting
+//                     ^                      │  ^                 │
+//                     │                      │  └── yield() ──┐   │
+//                     ├──────────────────────┼──────────────<─┘   │
+//                     └──────────────────── ready() ──────────────┘
+//                                            └── returns ──> dead ──(block reused)──> idle
+//   a world ends: every G of it that is not dead becomes `abandoned` and stays so.
+//
+// I1  a G is in at most one queue, by `link`: a run queue, a free list, or a batch; never while running or waiting
+// I2  a waiting G may be made runnable only after its commit has run, i.e. its context is saved (park.hpp)
+// I3  blocks are type-stable: a pointer to a G may always be read; a block whose pages were given back reads as idle
+// I4  everything in line 0 is touched by a switch, nothing in the other lines is
+//
+// The block is 256 bytes, 64-byte aligned, from slabs (g_cache.cpp); the closure lies in it when it fits.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "base/atomic.hpp"
+#include "context/context.hpp"
+#include "context/sanitizer.hpp"
+#include "event/wait_reason.hpp"
+#include "stack/stack.hpp"
+#include "timeheap/timer_heap.hpp"
+
+namespace weft::inline v0::rt {
+
+struct machine;
+
+// Go's numbers, so that scheddetail can be compared. Each says who owns the stack and who may leave the state.
+enum class g_status : std::uint8_t {
+  idle = 0,       // block just taken or never used; owned by whoever took it
+  runnable = 1,   // in a run queue, owns no CPU; whoever dequeues it moves it to running
+  running = 2,    // on an M; only that M's thread moves it on
+  waiting = 4,    // parked; the one waker that won moves it to runnable
+  dead = 6,       // ended; the block is in a free list
+  abandoned = 12  // its world has ended while it was alive; nobody may wake it
+};
+
+// Who wakes a goroutine that several may want to wake (value, deadline, stop request): exactly one of them.
+//
+//   closed ──begin()──> open ──claim()──> claimed early ──commit_parked()──> the commit makes it runnable itself
+//                        └──commit_parked()──> parked ──claim()──> claimed: the claimer calls ready()
+class wait_word {
+ public:
+  enum class claimed { lost, early, parked };
+  static constexpr std::uint32_t timed_out = 0xfffe, stopped = 0xffff;  // winners that are not a case index
+
+  void begin() noexcept { word_.store(0, relaxed); }   // [order] relaxed: published with the waiter, by its lock
+  claimed claim(std::uint32_t winner) noexcept {
+    std::uint32_t seen = word_.load(relaxed);
+    do {
+      if (seen & claimed_bit) return claimed::lost;
+      // [order] acq_rel: pairs with commit_parked() so that a winner that sees `parked` sees the saved context,
+      // and with the other claimers.
+    } while (!word_.compare_exchange_weak(seen, seen | claimed_bit | winner << 2, acq_rel, relaxed));
+    return (seen & parked_bit) ? claimed::parked : claimed::early;
+  }
+  // In the commit, after the last lock is released. False: somebody claimed before, the commit must ready().
+  bool commit_parked() noexcept { return (word_.fetch_or(parked_bit, acq_rel) & claimed_bit) == 0; }  // [order] as above
+  std::uint32_t winner() const noexcept { return word_.load(acquire) >> 2; }  // [order] acquire: the winner's writes
+  bool is_claimed() const noexcept { return word_.load(acquire) & claimed_bit; }
+  // Closes the word: claims that come later lose. True when nobody had claimed.
+  bool close() noexcept { return (word_.fetch_or(claimed_bit, acq_rel) & claimed_bit) == 0; }
+
+ private:
+  static constexpr std::uint32_t claimed_bit = 1, parked_bit = 2;
+  atomic<std::uint32_t> word_{claimed_bit};
+};
+
+struct goroutine_locals;   // task/goroutine_local.cpp
+
+struct alignas(cache_line) goroutine {
+  // ---- line 0: what a switch touches ----
+  context saved;                              // while not running
+  goroutine* link = nullptr;                  // I1
+  carried_state carried;                      // errno and exception globals, while not running
+  stack on_stack;                             // empty until it first runs
+  atomic<g_status> status{g_status::idle};
+  atomic<wait_reason> reason{wait_reason::none};
+  bool fp_env = false;                        // attrs: switch MXCSR too
+  bool is_thread = false;                     // the G of a foreign thread: park is a futex wait
+  bool exiting = false;                       // this_goroutine::exit() is unwinding it
+  std::uint8_t closure_align_log2 = 0;        // of a closure that did not fit into the block
+  std::uint16_t world = 0;                    // which run() it belongs to; 0 for a thread-backed one
+
+  // ---- line 1: birth and identity ----
+  void (*entry)(void*) = nullptr;             // runs and destroys the closure
+  void* closure = nullptr;                    // inline_closure, or its own allocation
+  std::uint64_t id = 0;
+  std::uint64_t parent_id = 0;
+  void* created_at = nullptr;                 // return address in the creator
+  std::size_t stack_size = 0;                 // 0: the default
+  const char* name = nullptr;                 // attrs, for dumps; the user's static text
+  atomic<std::int64_t> waiting_since{0};      // sched.coarse_now at the last park
+
+  // ---- line 2: waiting ----
+  machine* bound = nullptr;                   // only this M may run it: thread_lock, or a thread that waits for a P
+  machine* home = nullptr;                    // is_thread: the M record whose note its thread sleeps on
+  wait_word wait;                             // who woke it, when several may
+  std::uint32_t lock_depth = 0;               // nested thread_locks
+  timer_node timer;                           // its one sleep or timed wait
+  goroutine_locals* locals = nullptr;
+
+  // ---- line 3 and the rest ----
+  [[no_unique_address]] sanitizer::fibre fibre;
+  bool is_main = false;
+  bool is_system = false;                     // the runtime's own: hidden in dumps, not counted
+  bool starts_locked = false;                 // attrs.locked: takes a thread_lock before its closure runs
+  static constexpr std::size_t inline_closure_size = 40;
+  alignas(8) std::byte inline_closure[inline_closure_size];
+
+  bool is_started() const noexcept { return static_cast<bool>(on_stack); }
+};
+static_assert(sizeof(goroutine) == 256, "one G is four lines");
+
+}  // namespace weft::inline v0::rt

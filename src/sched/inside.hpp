@@ -1,0 +1,75 @@
+// inside.hpp — a thread is inside the runtime or outside (user or foreign code). PROTOCOLS 1.
+//
+//   enter()                                             leave()
+//     gate = g+1                                W1        gate = g+2           (release)   W2
+//     light barrier                                       mark set? -> leave_slow
+//     lease == my copy of it?                   R1
+//     no -> enter_slow
+//
+//   claim(m): gate stands even -> lease held->claimed, heavy barrier, gate unchanged?, lease claimed->taken (claim.cpp)
+//
+// Inside, a goroutine has a P that nobody can take; outside, its P can be claimed at any instant without its noticing
+// until it next enters. Every public function that touches P, M or a runtime lock stands between the two.
+//
+//   inside           for functions that never park: the goroutine keeps its thread. A pending preemption is honoured
+//                    by giving the P to another thread (thread-bound), never by a switch.
+//   inside_parking   for functions documented as parking: leaving may yield.
+//
+// Nothing of PROTOCOLS 0.2 in between: no malloc, no exception, no constructor, move or destructor of a user's type.
+#pragma once
+#include "context/thread_pointer.hpp"
+#include "sched/machine.hpp"
+
+namespace weft::inline v0::rt {
+
+machine* adopt_thread() noexcept;                  // a foreign thread's first call: its M record and thread-backed G
+void enter_slow(machine* mp) noexcept;             // the lease has changed: wait for a P, or sleep for ever (world ended)
+void leave_slow(machine* mp) noexcept;             // the mark is set, in a function that does not park
+void leave_parking_slow(machine* mp) noexcept;     // the mark is set, in one that may
+
+inline machine* enter() noexcept {
+  machine* mp = this_machine();
+  if (mp == nullptr) [[unlikely]] mp = adopt_thread();
+  mp->gate.enter();
+  light_barrier();
+  if (!mp->lease.is_mine()) [[unlikely]] enter_slow(mp);
+  return mp;
+}
+
+inline void leave(machine* mp) noexcept {
+  mp->gate.leave();
+  std::atomic_signal_fence(seq_cst);
+  if (mp->mark.load(relaxed) != 0) [[unlikely]] leave_slow(mp);   // [order] relaxed: a request, no data with it
+}
+
+inline void leave_parking() noexcept {
+  machine* mp = this_machine();
+  if (mp->mark.load(relaxed) != 0) [[unlikely]] {                 // [order] as above
+    leave_parking_slow(mp);                                       // may switch threads; still inside
+    mp = this_machine();
+  }
+  mp->gate.leave();
+}
+
+class [[nodiscard]] inside {
+ public:
+  inside() noexcept : mp_(enter()) {}
+  ~inside() { leave(mp_); }
+  inside(const inside&) = delete;
+  inside& operator=(const inside&) = delete;
+  machine* operator->() const noexcept { return mp_; }
+  machine* get() const noexcept { return mp_; }
+
+ private:
+  machine* mp_;   // cannot change: nothing here parks
+};
+
+class [[nodiscard]] inside_parking {
+ public:
+  inside_parking() noexcept { enter(); }
+  ~inside_parking() { leave_parking(); }
+  inside_parking(const inside_parking&) = delete;
+  inside_parking& operator=(const inside_parking&) = delete;
+};
+
+}  // namespace weft::inline v0::rt

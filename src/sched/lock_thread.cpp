@@ -1,0 +1,84 @@
+// lock_thread.cpp — a goroutine bound to its thread (Go's LockOSThread), and the two hand-overs that this costs.
+//
+//   a locked G parks      its M gives the P away and sleeps              stop_locked_m
+//   it becomes runnable   it goes through the normal queues; the M that picks it gives its P to the locked M and sleeps
+//                                                                         start_locked_m
+//   it ends locked        the thread is not used again (its state may be changed): it sleeps for ever
+#include "sched/sched.hpp"
+#include "weft/this_goroutine.hpp"
+
+namespace weft::inline v0::rt {
+
+void start_locked_m(machine* mp, goroutine* gp) noexcept {
+  machine* owner = gp->bound;
+  owner->next_pp = release_p(mp);
+  owner->park_note.wake();
+  stop_m(mp);
+}
+
+void stop_locked_m(machine* mp) noexcept {
+  if (mp->pp != nullptr) {
+    // Its goroutine may be runnable already and lie in this very P's queue: hand_off_p sees that.
+    if (mp->picked != nullptr) {
+      put_local(mp->pp, mp->picked);
+      mp->picked = nullptr;
+    }
+    if (mp->spinning) {
+      mp->spinning = false;
+      sched.idle.remove_spinning();
+    }
+    hand_off_p(release_p(mp));
+  }
+  {
+    locked hold(sched.lock);
+    ++sched.locked_idle;
+    check_dead();
+  }
+  do mp->park_note.sleep();
+  while (mp->next_pp == nullptr && !sched.ended.load(acquire) && !mp->lost.load(acquire));
+  {
+    locked hold(sched.lock);
+    --sched.locked_idle;
+  }
+  if (processor* pp = mp->next_pp) {
+    mp->next_pp = nullptr;
+    acquire_p(mp, pp);
+    return;
+  }
+  if (mp->lost.load(acquire)) sleep_for_ever();
+  mp->locked_gp = nullptr;                           // the world has ended: the goroutine never runs again
+}
+
+void end_locked(machine* mp, goroutine* gp) noexcept {
+  gp->bound = nullptr;
+  gp->lock_depth = 0;
+  mp->thread_is_spoilt = true;                       // schedule() retires it once it stands on g0
+}
+
+void lock_thread(machine* mp) noexcept {
+  goroutine* gp = mp->current;
+  if (gp->is_thread) return;
+  WEFT_CHECK(gp->lock_depth != UINT32_MAX);
+  ++gp->lock_depth;
+  gp->bound = mp;
+  mp->locked_gp = gp;
+}
+
+}  // namespace weft::inline v0::rt
+
+namespace weft::inline v0 {
+
+thread_lock::thread_lock() {
+  rt::inside in;
+  rt::lock_thread(in.get());
+}
+
+thread_lock::~thread_lock() {
+  rt::inside in;
+  rt::goroutine* gp = in->current;
+  if (gp->is_thread || --gp->lock_depth != 0) return;
+  gp->bound = nullptr;
+  in->locked_gp = nullptr;
+}
+
+}  // namespace weft::inline v0

@@ -1,0 +1,59 @@
+// machine.hpp — "M": one OS thread of the runtime, or the record of a thread that it did not start.
+//
+// An M with a P runs goroutines. Without one it sleeps on its note: in the idle list, in the poller, or bound to a
+// goroutine that waits. A foreign thread has an M record too (`is_foreign`): no P ever, a thread-backed G, the same gate,
+// so that every public function looks the same to it.
+//
+// Fields stand under who touches them. The first line is what every crossing and every switch uses.
+#pragma once
+#include "base/note.hpp"
+#include "base/random.hpp"
+#include "sched/goroutine.hpp"
+#include "sched/lease.hpp"
+
+namespace weft::inline v0::rt {
+
+struct processor;
+using commit_fn = void (*)(void*) noexcept;
+
+struct alignas(cache_line) machine {
+  // ---- its own thread; others look at gate, change lease and mark ----
+  gate_word gate;
+  lease_word lease;
+  processor* pp = nullptr;            // null: no P (foreign, or between two)
+  goroutine* current = nullptr;       // null on g0
+  commit_fn commit = nullptr;         // left by the goroutine that switched away last (park.hpp)
+  void* commit_arg = nullptr;
+  atomic<std::uint32_t> mark{0};      // please look at your P's attention word on the way out
+
+  // ---- its own thread ----
+  alignas(cache_line) carried_home home;
+  context g0;                         // the thread's own stack: where schedule() runs
+  carried_state g0_carried;
+  [[no_unique_address]] sanitizer::fibre g0_fibre;
+  goroutine* picked = nullptr;        // taken from a queue by the quick look, left to g0 (find_runnable.cpp)
+  random_source random;
+  bool spinning = false;              // counted in sched.idle: has a P, looks for work
+  bool is_foreign = false;
+  bool is_first = false;              // the thread that called run(): never destroyed
+  bool is_service = false;            // template, sysmon, helper
+  bool thread_is_spoilt = false;      // a locked goroutine ended here: nothing else may run on this thread
+
+  // ---- set by whoever wakes it, before note.wake() ----
+  alignas(cache_line) note park_note;
+  processor* next_pp = nullptr;
+
+  // ---- under sched.lock ----
+  machine* link = nullptr;            // the idle list
+  bool on_idle_list = false;
+
+  // ---- constant after its start, or under sched.lock ----
+  machine* next_machine = nullptr;    // all Ms, never freed (docs/threads.md)
+  std::uint32_t id = 0;
+  std::int32_t thread_id = 0;
+  goroutine* locked_gp = nullptr;     // thread_lock: nothing else runs here
+  atomic<bool> lost{false};           // its world has ended while it was in foreign code: it sleeps at its next crossing
+  goroutine* thread_gp = nullptr;     // is_foreign: its thread-backed G
+};
+
+}  // namespace weft::inline v0::rt

@@ -1,0 +1,190 @@
+// park.cpp — block, wake, yield: see park.hpp. docs/parking.md has the argument for the order of the steps.
+#include "sched/park.hpp"
+
+#include "os/os.hpp"
+#include "sched/sched.hpp"
+
+namespace weft::inline v0::rt {
+namespace {
+
+// A foreign thread's goroutine is its thread: the commit publishes it, the note keeps a wake that comes first.
+void park_thread(goroutine* gp, commit_fn commit, void* arg) noexcept {
+  sched.threads_parked.fetch_add(1, acq_rel);        // [order] acq_rel: read by check_dead()
+  commit(arg);
+  if (sched.running.load(relaxed)) look_for_deadlock();
+  gp->home->park_note.sleep();
+  sched.threads_parked.fetch_sub(1, acq_rel);
+  gp->status.store(g_status::running, relaxed);
+}
+
+void switch_away(machine* mp, goroutine* gp, commit_fn commit, void* arg) noexcept {
+  mp->commit = commit;
+  mp->commit_arg = arg;
+  if (goroutine* next = quick_look(mp))
+    switch_to(mp, gp, next);
+  else
+    switch_to_g0(mp, gp);
+}
+
+void commit_yield_local(void* arg) noexcept {
+  machine* mp = this_machine();
+  auto* gp = static_cast<goroutine*>(arg);
+  gp->status.store(g_status::runnable, relaxed);
+  put_local(mp->pp, gp);
+  wake_p();
+}
+
+void commit_yield_global(void* arg) noexcept {
+  auto* gp = static_cast<goroutine*>(arg);
+  gp->status.store(g_status::runnable, relaxed);
+  goroutine_list one;
+  one.push_back(gp);
+  submit_global(static_cast<goroutine_list&&>(one));
+}
+
+void commit_nothing(void*) noexcept {}
+
+}  // namespace
+
+goroutine* current() noexcept {
+  machine* mp = this_machine();
+  return mp->current;
+}
+
+void park(wait_reason reason, commit_fn commit, void* arg) noexcept {
+  machine* mp = this_machine();
+  goroutine* gp = mp->current;
+  gp->reason.store(reason, relaxed);
+  gp->waiting_since.store(sched.coarse_now.load(relaxed), relaxed);   // [order] relaxed: for dumps
+  gp->status.store(g_status::waiting, relaxed);      // [order] relaxed: published by the commit
+  if (gp->is_thread) [[unlikely]] {
+    park_thread(gp, commit, arg);
+  } else {
+    emit(event::goroutine_block, gp->id, static_cast<std::uint64_t>(reason));
+    switch_away(mp, gp, commit, arg);
+  }
+  sanitizer::hb_acquire(gp);
+}
+
+void park_for_ever(wait_reason reason) noexcept {
+  for (;;) park(reason, commit_nothing, nullptr);
+}
+
+void put_local(processor* pp, goroutine* gp) noexcept {
+  while (!pp->queue.put(gp)) {
+    goroutine_list half;
+    if (!pp->queue.spill(gp, half)) continue;        // a thief made room
+    locked hold(sched.lock);
+    sched.global.append(static_cast<goroutine_list&&>(half));
+    return;
+  }
+}
+
+void make_runnable(machine* mp, goroutine* gp, bool next) noexcept {
+  gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the queue
+  processor* pp = mp->pp;
+  if (pp == nullptr) [[unlikely]] {
+    goroutine_list one;
+    one.push_back(gp);
+    submit_global(static_cast<goroutine_list&&>(one));
+    return;
+  }
+  if (next) {
+    gp = pp->queue.put_next(gp);
+    if (gp == nullptr) {
+      wake_for_next(pp);
+      return;
+    }
+  }
+  put_local(pp, gp);
+  wake_p();
+}
+
+void ready(goroutine* gp) noexcept {
+  sanitizer::hb_release(gp);
+  if (gp->is_thread) [[unlikely]] {
+    gp->home->park_note.wake();
+    return;
+  }
+  if (gp->status.load(relaxed) == g_status::abandoned) [[unlikely]] return;
+  emit(event::goroutine_unblock, gp->id);
+  make_runnable(this_machine(), gp, true);
+}
+
+void ready_all(ready_batch& batch) noexcept {
+  machine* mp = this_machine();
+  goroutine_list others;
+  while (goroutine* gp = batch.pop()) {
+    sanitizer::hb_release(gp);
+    if (gp->is_thread)
+      gp->home->park_note.wake();
+    else if (gp->status.load(relaxed) != g_status::abandoned) {
+      emit(event::goroutine_unblock, gp->id);
+      gp->status.store(g_status::runnable, relaxed);
+      if (mp->pp == nullptr)
+        others.push_back(gp);
+      else
+        put_local(mp->pp, gp);                       // in order: a batch has no favourite for run_next
+    }
+  }
+  if (mp->pp == nullptr)
+    submit_global(static_cast<goroutine_list&&>(others));
+  else
+    wake_p();
+  batch.run_deferred();
+}
+
+void yield() noexcept {
+  machine* mp = this_machine();
+  goroutine* gp = mp->current;
+  if (gp->is_thread) {
+    os::yield_thread();
+    return;
+  }
+  emit(event::goroutine_yield, gp->id);
+  processor* pp = mp->pp;
+  if (sched.global.size() != 0) {
+    switch_away(mp, gp, commit_yield_global, gp);
+    return;
+  }
+  if (goroutine* next = quick_look(mp)) {
+    mp->commit = commit_yield_local;
+    mp->commit_arg = gp;
+    switch_to(mp, gp, next);
+    return;
+  }
+  // Nobody else here. Timers, stealing and the poller get their turn once in a while; else we are next anyway.
+  if (mp->picked == nullptr && pp->attention.load(relaxed) == 0 && mp->locked_gp == nullptr && ++pp->lone_yields % 64 != 0) return;
+  mp->commit = commit_yield_local;
+  mp->commit_arg = gp;
+  switch_to_g0(mp, gp);
+}
+
+void ready_and_yield(goroutine* gp) noexcept {
+  machine* mp = this_machine();
+  goroutine* self = mp->current;
+  if (mp->pp == nullptr || self->is_thread || gp->is_thread) {
+    ready(gp);
+    return;
+  }
+  sanitizer::hb_release(gp);
+  gp->status.store(g_status::runnable, relaxed);
+  if (goroutine* old = mp->pp->queue.put_next(gp)) put_local(mp->pp, old);
+  switch_away(mp, self, commit_yield_local, self);
+}
+
+void leave_parking_slow(machine* mp) noexcept {
+  mp->mark.store(0, relaxed);                        // [order] relaxed: a request; the attention word has the reason
+  processor* pp = mp->pp;
+  if (pp == nullptr || mp->current == nullptr || mp->current->is_thread) return;
+  const std::uint32_t wanted = pp->attention.load(acquire);
+  if (wanted == 0) return;
+  goroutine* gp = mp->current;
+  gp->reason.store(wait_reason::preempted, relaxed);
+  emit(event::goroutine_preempt, gp->id);
+  mp->commit = wanted & attend_slice ? commit_yield_global : commit_yield_local;
+  mp->commit_arg = gp;
+  switch_to_g0(mp, gp);
+}
+
+}  // namespace weft::inline v0::rt

@@ -1,0 +1,53 @@
+// processor.hpp — "P": the right to run goroutines, and what is cheap because only one M at a time has it.
+//
+//   idle ──acquire_p──> running ──release_p──> idle
+//                         └──(stop_the_world)──> stopped ──> idle or running
+//                                                   └──(set_maxprocs lowered)──> dead ──> idle again when raised
+#pragma once
+#include "sched/run_queue.hpp"
+#include "stack/stack.hpp"
+#include "timeheap/timer_heap.hpp"
+
+namespace weft::inline v0::rt {
+
+struct machine;
+
+// Go's numbers (scheddetail prints them).
+enum class p_status : std::uint32_t { idle = 0, running = 1, stopped = 3, dead = 4 };
+
+// Why the M that has this P should come to g0 soon.
+enum attention : std::uint32_t {
+  attend_stop = 1,         // the world is being stopped, or has ended
+  attend_slice = 2,        // 10 ms without a new slice: the next G comes from the ring, not from run_next
+  attend_safe_point = 4,   // run the function of for_each_p
+};
+
+struct alignas(cache_line) processor {
+  // ---- owner M only ----
+  std::uint32_t id = 0;
+  owned<std::uint32_t> schedtick{0};      // +1 per slice; Go's schedtick
+  std::uint64_t next_id = 0, end_id = 0;  // goroutine ids handed out in batches
+  stack_list<goroutine, &goroutine::link> free_goroutines;
+  stack_cache stacks;
+  owned<std::uint32_t> switches{0};       // +1 per switch, also along run_next: "this P is moving"
+  std::uint32_t lone_yields = 0;          // yields that found nobody else here
+  std::uint32_t wakes_skipped = 0;        // wake.cpp: run_next hand-offs since the last wake-up
+
+  // ---- any thread ----
+  alignas(cache_line) atomic<std::uint32_t> attention{0};
+  atomic<p_status> status{p_status::idle};
+  atomic<machine*> mp{nullptr};           // who has it (for dumps, sysmon)
+  run_queue queue;                        // the thief's half of its interface: any thread
+  alignas(cache_line) timer_heap timers;
+
+  // ---- sysmon ----
+  alignas(cache_line) std::uint32_t seen_tick = 0;
+  std::int64_t seen_when = 0;              // since when schedtick is what it is
+  std::uint32_t seen_switches = 0;
+
+  // ---- under sched.lock ----
+  processor* link = nullptr;              // the idle list
+  machine* taken_from = nullptr;          // stop_the_world: give it back to this M
+};
+
+}  // namespace weft::inline v0::rt

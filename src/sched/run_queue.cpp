@@ -1,0 +1,75 @@
+// run_queue.cpp — the operations of run_queue.hpp that are not on every switch.
+#include "sched/run_queue.hpp"
+
+namespace weft::inline v0::rt {
+
+bool stealable_queue::empty() const noexcept {
+  // Reading head, tail and run_next one after the other could miss a G on its way from run_next to the ring: tail is read
+  // again; unchanged means that the three belong together.
+  for (;;) {
+    const std::uint32_t h = head_.load(acquire);
+    const std::uint32_t t = tail_.load(acquire);
+    goroutine* next = run_next_.load(acquire);
+    if (t == tail_.load(acquire)) return h == t && next == nullptr;
+  }
+}
+
+std::uint32_t stealable_queue::size() const noexcept {
+  for (;;) {
+    const std::uint32_t h = head_.load(acquire);
+    const std::uint32_t t = tail_.load(acquire);
+    if (h == head_.load(relaxed)) return t - h;
+  }
+}
+
+goroutine* stealable_queue::steal_half(run_queue& into, bool next_too, std::uint32_t& stolen) noexcept {
+  const std::uint32_t into_tail = into.tail_.load(relaxed);         // [order] relaxed: ours
+  for (;;) {
+    std::uint32_t h = head_.load(acquire);                          // [order] acquire: pairs with other takers
+    const std::uint32_t t = tail_.load(acquire);                    // [order] acquire: pairs with put()
+    std::uint32_t n = t - h;
+    n -= n / 2;
+    if (n == 0) {
+      if (!next_too || run_next_.load(relaxed) == nullptr) return nullptr;
+      goroutine* gp = run_next_.exchange(nullptr, acquire);         // [order] acquire: pairs with put_next()
+      stolen = gp ? 1 : 0;
+      return gp;
+    }
+    if (n > capacity / 2) continue;                                 // h and t did not belong together
+    goroutine* last = nullptr;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      goroutine* gp = ring_[(h + i) % capacity].load(relaxed);      // [order] relaxed: validated by the CAS below
+      if (i == n - 1)
+        last = gp;
+      else
+        into.ring_[(into_tail + i) % capacity].store(gp, relaxed);
+    }
+    if (head_.compare_exchange_strong(h, h + n, acq_rel, relaxed)) {
+      into.tail_.store(into_tail + n - 1, release);                 // [order] release: others may steal from us at once
+      stolen = n;
+      return last;
+    }
+  }
+}
+
+bool run_queue::spill(goroutine* gp, fifo<goroutine, &goroutine::link>& out) noexcept {
+  std::uint32_t h = head_.load(acquire);
+  const std::uint32_t t = tail_.load(relaxed);
+  if (t - h != capacity) return false;
+  goroutine* half[capacity / 2];
+  for (std::uint32_t i = 0; i < capacity / 2; ++i) half[i] = ring_[(h + i) % capacity].load(relaxed);
+  if (!head_.compare_exchange_strong(h, h + capacity / 2, acq_rel, relaxed)) return false;
+  for (goroutine* x : half) out.push_back(x);
+  out.push_back(gp);
+  return true;
+}
+
+void run_queue::drain(fifo<goroutine, &goroutine::link>& out) noexcept {
+  for (;;) {
+    goroutine* gp = get().gp;
+    if (!gp) return;
+    out.push_back(gp);
+  }
+}
+
+}  // namespace weft::inline v0::rt

@@ -1,0 +1,87 @@
+// run_queue.hpp — a P's own queue: a ring of 256 and the slot run_next. Go's rules (docs/scheduler.md).
+//
+//   run_next_   the G that the running one woke last; runs next and inherits the slice
+//   ring_       head_ ........ tail_      owner appends at tail_, owner and thieves take at head_
+//
+// I1  only the owner moves tail_ and sets run_next_ to non-null; anyone may take run_next_ (exchange to null)
+// I2  head_ <= tail_ <= head_ + 256 (as wrapping 32-bit counters)
+// I3  a slot between head_ and tail_ holds the G that was put there; whoever moves head_ past it owns that G
+// I4  empty() never says "empty" while a G is moved from run_next_ to the ring
+//
+// `stealable_queue` is what any thread may do, `run_queue` adds what the owner alone may do.
+// Slots are relaxed atomics, not plain words: a thief may read one that the owner overwrites, and then fails its CAS.
+#pragma once
+#include "base/atomic.hpp"
+#include "sched/ready_batch.hpp"
+
+namespace weft::inline v0::rt {
+
+class run_queue;
+
+class stealable_queue {
+ public:
+  static constexpr std::uint32_t capacity = 256;
+
+  bool empty() const noexcept;                                   // I4
+  std::uint32_t size() const noexcept;                           // of the ring; run_next not counted (schedtrace)
+  bool has_next() const noexcept { return run_next_.load(relaxed) != nullptr; }  // [order] relaxed: a hint
+
+  // Moves the larger half of this ring to `into` (the caller's own, empty) and returns one of them, which is not in
+  // `into`. When the ring is empty and `next_too`: run_next. Null when there was nothing.
+  goroutine* steal_half(run_queue& into, bool next_too, std::uint32_t& stolen) noexcept;
+
+ protected:
+  atomic<goroutine*> run_next_{nullptr};
+  alignas(cache_line) atomic<std::uint32_t> head_{0};
+  alignas(cache_line) atomic<std::uint32_t> tail_{0};
+  atomic<goroutine*> ring_[capacity] = {};
+};
+
+class run_queue : public stealable_queue {
+ public:
+  struct taken {
+    goroutine* gp;
+    bool inherits_slice;   // it came from run_next
+  };
+
+  // At the tail. False when the ring is full: see spill().
+  bool put(goroutine* gp) noexcept {
+    const std::uint32_t t = tail_.load(relaxed);                  // [order] relaxed: only we write it
+    if (t - head_.load(acquire) >= capacity) [[unlikely]] return false;  // [order] acquire: a thief is done with the slot
+    ring_[t % capacity].store(gp, relaxed);
+    tail_.store(t + 1, release);                                  // [order] release: publishes the slot and the G
+    return true;
+  }
+  // Into run_next; returns the G that was there (it must be put), or null.
+  goroutine* put_next(goroutine* gp) noexcept {
+    // [order] relaxed: a null that we see stays, since only we set it. release publishes the G to a thief.
+    if (run_next_.load(relaxed) == nullptr) {
+      run_next_.store(gp, release);
+      return nullptr;
+    }
+    return run_next_.exchange(gp, acq_rel);
+  }
+  taken get() noexcept {
+    if (run_next_.load(relaxed) != nullptr)                       // [order] relaxed: as above
+      if (goroutine* gp = run_next_.exchange(nullptr, acquire)) return {gp, true};
+    return {get_from_ring(), false};
+  }
+  goroutine* get_from_ring() noexcept {
+    std::uint32_t h = head_.load(acquire);                        // [order] acquire: pairs with the thieves' CAS
+    const std::uint32_t t = tail_.load(relaxed);
+    while (h != t) {
+      goroutine* gp = ring_[h % capacity].load(relaxed);
+      if (head_.compare_exchange_weak(h, h + 1, acq_rel, acquire)) return gp;  // [order] release: the slot is free again
+    }
+    return nullptr;
+  }
+  // The ring is full: takes its older half, and `gp`, into `out` (129 Gs). False: thieves made room, put again.
+  bool spill(goroutine* gp, fifo<goroutine, &goroutine::link>& out) noexcept;
+  // Takes everything, run_next first (a P is destroyed; the world is stopped).
+  void drain(fifo<goroutine, &goroutine::link>& out) noexcept;
+
+ private:
+  friend class stealable_queue;
+};
+
+}  // namespace weft::inline v0::rt

@@ -1,0 +1,178 @@
+// sched.hpp — the scheduler's global state, and the internal verbs that its files share. Names are Go's (proc.go).
+//
+//   schedule.cpp       the loop of an M: pick, execute          find_runnable.cpp  where the next G comes from
+//   steal.cpp          visit the others                         wake.cpp           who must be woken
+//   switch.cpp         from one stack to another                park.cpp           block, wake, yield
+//   new_goroutine.cpp  birth                                    g_cache.cpp        blocks and ids
+//   claim.cpp          leases; enter and leave, slow            stop_world.cpp     stop, resize, for_each_p
+//   sysmon.cpp         decides                                  helper.cpp         writes, trims, resizes
+//   threads.cpp        template thread, limit                   lock_thread.cpp    G bound to M
+//   timers.cpp         arm, run, earliest                       deadlock.cpp       all asleep
+//   world.cpp          run(): begin and end                     foreign.cpp        threads we did not start
+#pragma once
+#include "base/settings.hpp"
+#include "event/event.hpp"
+#include "sched/idle.hpp"
+#include "sched/inside.hpp"
+#include "sched/park.hpp"
+#include "sched/ports.hpp"
+#include "sched/processor.hpp"
+
+namespace weft::inline v0::rt {
+
+using goroutine_list = fifo<goroutine, &goroutine::link>;
+
+// The queue that every P looks at every 61st slice, and when its own is empty. FIFO under sched.lock.
+class global_queue {
+ public:
+  std::uint32_t size() const noexcept { return size_.load(relaxed); }   // [order] relaxed: exact under the lock only
+  void push_back(goroutine* gp) noexcept { list_.push_back(gp); publish(); }
+  void push_front(goroutine_list&& l) noexcept { list_.prepend(static_cast<goroutine_list&&>(l)); publish(); }
+  void append(goroutine_list&& l) noexcept { list_.append(static_cast<goroutine_list&&>(l)); publish(); }
+  goroutine* pop() noexcept { goroutine* gp = list_.pop_front(); publish(); return gp; }
+
+ private:
+  void publish() noexcept { size_.store(static_cast<std::uint32_t>(list_.size()), relaxed); }
+  goroutine_list list_;
+  atomic<std::uint32_t> size_{0};
+};
+
+struct scheduler {
+  // ---- any thread ----
+  alignas(cache_line) idle_word idle;
+  atomic<std::uint32_t> world{0};              // number of the present world; 0 before the first
+  atomic<bool> running{false};                 // between the beginning and the end of run()
+  atomic<bool> ended{false};                   // the main goroutine has returned
+  atomic<std::uint32_t> maxprocs{0};
+  atomic<std::int64_t> coarse_now{0};          // os::nanotime as of sysmon's or an idle M's last look
+  atomic<std::int64_t> live_goroutines{0};
+  atomic<std::int64_t> poll_until{os::forever}; // when the M in the poller will wake
+  atomic<bool> polling{false};                 // an M waits in the poller
+  atomic<std::uint32_t> futile_wakes{0};       // spinners in a row that found nothing (wake.cpp)
+  atomic<std::uint32_t> threads_parked{0};     // foreign threads asleep in a park
+  atomic<std::uint32_t> without_stack{0};      // goroutines that could not start for want of a stack
+  processor* processors = nullptr;             // [0, maxprocs); address space for the largest number, reserved once
+
+  // ---- under lock ----
+  alignas(cache_line) ranked_lock<lock_rank::scheduler> lock;
+  global_queue global;
+  stack_list<processor, &processor::link> idle_ps;
+  stack_list<machine, &machine::link> idle_ms;
+  machine* all_ms = nullptr;                   // prepend-only, never freed; readable without the lock
+  std::uint32_t machine_count = 0;             // runtime threads that have a record and run goroutines
+  std::uint32_t threads_coming = 0;            // asked of the template thread, not yet there
+  std::uint32_t locked_idle = 0;               // Ms bound to a goroutine that is parked
+  std::uint32_t stop_wait = 0;                 // Ps that have not stopped yet
+  atomic<bool> stopping{false};                // the world is being stopped or stands
+  note stop_note;
+  std::uint32_t next_machine_id = 0;
+  std::uint32_t max_threads = 10000;
+  bool main_exited = false;                    // the main goroutine called exit()
+  goroutine_list before_world;                 // go() before run()
+  goroutine_list stackless;                    // runnable, but no stack was to be had
+  note main_note;                              // wakes the thread in run() when the world has ended
+  machine* first_machine = nullptr;            // that thread
+};
+extern constinit scheduler sched;
+
+// ---- world.cpp, foreign.cpp ----
+void end_main(goroutine* gp) noexcept;         // the main goroutine has returned (or called exit())
+void runtime_init() noexcept;                  // idempotent; outside
+machine* new_machine() noexcept;               // a record; null when memory has run out
+void free_machine(machine* mp) noexcept;
+
+// ---- schedule.cpp ----
+void schedule(machine* mp) noexcept;           // on g0; returns when the world has ended
+void stop_m(machine* mp) noexcept;             // sleeps in the idle list until somebody gives it a P
+void acquire_p(machine* mp, processor* pp) noexcept;
+processor* release_p(machine* mp) noexcept;    // the M's P, now nobody's
+void park_stopped_p(machine* mp) noexcept;     // the world is being stopped: leave the P there, sleep
+void leave_world(machine* mp) noexcept;        // the world has ended: sleep until the next (the first M: drop its P)
+
+// ---- find_runnable.cpp ----
+struct runnable { goroutine* gp; bool inherits_slice; };
+runnable find_runnable(machine* mp) noexcept;  // blocks; {null} when the world has ended
+goroutine* quick_look(machine* mp) noexcept;   // on any stack: run_next or the ring; null: go to g0
+goroutine* global_get_batch(processor* pp, std::uint32_t max) noexcept;   // under lock
+
+// ---- steal.cpp ----
+struct stolen { goroutine* gp; bool inherits_slice; bool look_again; };
+stolen steal_work(machine* mp, std::int64_t& now, std::int64_t& poll_until) noexcept;
+
+// ---- wake.cpp ----
+void wake_p_slow() noexcept;
+inline void wake_p() noexcept {                // call after publishing work
+  light_barrier();                             // publish, then look: docs/parking.md
+  if (sched.idle.look().needs_waker()) [[unlikely]] wake_p_slow();
+}
+void wake_for_next(processor* pp) noexcept;    // the same for a G in run_next: learns whether waking pays
+void start_m(processor* pp, bool spinning) noexcept;     // pp is the caller's to give; no lock held
+void hand_off_p(processor* pp) noexcept;       // its M cannot go on with it
+void reset_spinning(machine* mp) noexcept;     // a spinner has found work
+void note_futile_spin() noexcept;              // a spinner has found nothing
+processor* idle_get_p() noexcept;              // under lock
+void idle_put_p(processor* pp) noexcept;       // under lock
+void submit_global(goroutine_list&& list) noexcept;      // takes the lock, then wakes
+
+// ---- switch.cpp ----
+void switch_to(machine* mp, goroutine* from, goroutine* to) noexcept;     // `to` has a stack; returns when from is resumed
+void switch_to_g0(machine* mp, goroutine* from) noexcept;
+void execute(machine* mp, goroutine* to) noexcept;       // from g0; returns when some goroutine switches to g0
+bool give_stack(processor* pp, goroutine* gp) noexcept;  // false: there is none
+void hold_stackless(goroutine* gp) noexcept;             // runnable, but it must wait for a stack (stackless.cpp)
+void retry_stackless() noexcept;                         // a stack has become free
+
+// ---- park.cpp ----
+void make_runnable(machine* mp, goroutine* gp, bool next) noexcept;       // queue and wake
+void put_local(processor* pp, goroutine* gp) noexcept;                    // ring, spilling to the global queue
+
+// ---- g_cache.cpp ----
+goroutine* take_goroutine(processor* pp) noexcept;       // null: memory has run out. pp may be null
+void free_goroutine(processor* pp, goroutine* gp) noexcept;
+std::uint64_t new_goroutine_id(processor* pp) noexcept;
+void for_each_goroutine(void (*f)(goroutine*, void*), void* arg) noexcept;   // every block ever used, by address
+void drain_goroutines(processor* pp) noexcept;           // a P is destroyed
+std::size_t scavenge_goroutines() noexcept;              // gives whole free slabs back; helper thread
+
+// ---- new_goroutine.cpp ----
+void submit_new(machine* mp, goroutine* gp) noexcept;    // a filled-in G becomes runnable
+
+// ---- claim.cpp ----
+bool claim_p(machine* mp) noexcept;                      // one M, one barrier; true: its P is the caller's
+std::uint32_t claim_all(machine* const* ms, std::uint32_t n, bool* won) noexcept;   // one barrier for the batch
+bool give_back_p(machine* mp, processor* pp) noexcept;   // taken -> held; false: the M has gone on without
+void wait_for_p_here(machine* mp) noexcept;              // the goroutine keeps this thread and waits for a P
+[[noreturn]] void sleep_for_ever() noexcept;
+
+// ---- stop_world.cpp ----
+void stop_world_and_run(void (*f)(void*), void* arg) noexcept;   // helper thread, or a thread without a P
+void resize_processors(std::uint32_t n) noexcept;        // the world is stopped
+void init_processors(std::uint32_t n) noexcept;          // before the world runs
+void for_each_p(void (*f)(processor*)) noexcept;         // once on each P, at a safe point; helper thread
+void run_safe_point(processor* pp) noexcept;             // the P's own M, or whoever claimed the P
+
+// ---- lock_thread.cpp ----
+void start_locked_m(machine* mp, goroutine* gp) noexcept;   // gives mp's P to the M that gp is bound to, then sleeps
+void stop_locked_m(machine* mp) noexcept;                   // mp's locked goroutine is parked: sleep until it is runnable
+void lock_thread(machine* mp) noexcept;                     // one level more for the current goroutine
+void end_locked(machine* mp, goroutine* gp) noexcept;       // it ended while locked: its thread goes with it
+
+// ---- threads.cpp, sysmon.cpp, helper.cpp ----
+void request_thread() noexcept;                // under lock
+void start_service_threads() noexcept;
+void wake_sysmon() noexcept;
+void post_to_helper(void (*f)(void*), void* arg) noexcept;        // blocks the caller (parks a goroutine) until f has run
+enum helper_work : std::uint32_t { helper_trace = 1, helper_procs = 2, helper_scavenge = 4, helper_posted = 8 };
+void wake_helper(std::uint32_t work) noexcept;
+bool helper_is_busy() noexcept;
+
+// ---- timers.cpp ----
+std::int64_t run_timers(processor* pp, std::int64_t now) noexcept;   // fires what is due; the next instant
+void wake_poller(std::int64_t when) noexcept;  // the M in the poller must wake by then
+bool watch_timers(processor* pp) noexcept;     // a busy P with timers: true when one is due; sees to it that somebody watches
+
+// ---- deadlock.cpp ----
+void check_dead() noexcept;                    // under lock: an M has gone idle
+void look_for_deadlock() noexcept;             // the same, without the lock: a foreign thread parks
+
+}  // namespace weft::inline v0::rt

@@ -1,0 +1,108 @@
+// schedule.cpp — the loop of an M on its own stack (g0): find a goroutine, run it until it comes back.
+//
+//   schedule ──> find_runnable ──> execute ──(switch)──> goroutine ... parks, yields or ends
+//      ^                                                        │
+//      └─────────────── only when the quick look found nothing ─┘      (else goroutine to goroutine, switch.cpp)
+#include "os/os.hpp"
+#include "sched/sched.hpp"
+
+namespace weft::inline v0::rt {
+
+namespace {
+
+// A locked goroutine has ended here. The thread goes; the one in run() cannot, and waits for the end of the world.
+bool retire(machine* mp) noexcept {
+  mp->locked_gp = nullptr;
+  if (mp->pp != nullptr) {
+    if (mp->picked != nullptr) put_local(mp->pp, mp->picked);
+    mp->picked = nullptr;
+    hand_off_p(release_p(mp));
+  }
+  if (!mp->is_first) return true;
+  {
+    locked hold(sched.lock);
+    ++sched.locked_idle;
+    check_dead();
+  }
+  while (!sched.ended.load(acquire)) mp->park_note.sleep();
+  locked hold(sched.lock);
+  --sched.locked_idle;
+  mp->thread_is_spoilt = false;
+  return true;
+}
+
+}  // namespace
+
+void schedule(machine* mp) noexcept {
+  for (;;) {
+    if (mp->thread_is_spoilt && retire(mp)) return;
+    if (mp->locked_gp != nullptr) {
+      stop_locked_m(mp);                       // comes back with a P and locked_gp to run, or the world has ended
+      if (mp->locked_gp != nullptr && mp->pp != nullptr) execute(mp, mp->locked_gp);
+      if (mp->locked_gp != nullptr || mp->pp != nullptr) continue;
+    }
+    const runnable next = find_runnable(mp);
+    if (next.gp == nullptr) return;
+    if (mp->spinning) reset_spinning(mp);
+    if (next.gp->bound != nullptr && next.gp->bound != mp) {
+      start_locked_m(mp, next.gp);
+      continue;
+    }
+    if (!next.inherits_slice) ++mp->pp->schedtick;
+    execute(mp, next.gp);
+  }
+}
+
+void acquire_p(machine* mp, processor* pp) noexcept {
+  WEFT_CHECK(mp->pp == nullptr && pp->mp.load(relaxed) == nullptr);
+  mp->pp = pp;
+  pp->mp.store(mp, relaxed);                   // [order] relaxed: for dumps and sysmon, who check it otherwise
+  pp->status.store(p_status::running, relaxed);
+  mp->lease.hold(pp->id);
+  if (pp->attention.load(relaxed) != 0) mp->mark.store(1, relaxed);   // [order] relaxed: our own word
+  emit(event::processor_start, pp->id);
+}
+
+processor* release_p(machine* mp) noexcept {
+  processor* pp = mp->pp;
+  WEFT_CHECK(pp != nullptr);
+  mp->pp = nullptr;
+  mp->lease.drop();
+  pp->mp.store(nullptr, relaxed);
+  pp->status.store(p_status::idle, relaxed);
+  emit(event::processor_stop, pp->id);
+  return pp;
+}
+
+void stop_m(machine* mp) noexcept {
+  WEFT_CHECK(mp->pp == nullptr && !mp->spinning);
+  {
+    locked hold(sched.lock);
+    sched.idle_ms.push(mp);
+    mp->on_idle_list = true;
+    check_dead();
+  }
+  mp->park_note.sleep();
+  sched.coarse_now.store(os::nanotime(), relaxed);   // [order] relaxed: a coarse clock
+  if (processor* pp = mp->next_pp) {
+    mp->next_pp = nullptr;
+    acquire_p(mp, pp);
+  }
+}
+
+void park_stopped_p(machine* mp) noexcept {
+  if (mp->spinning) {
+    mp->spinning = false;
+    sched.idle.remove_spinning();
+  }
+  {
+    locked hold(sched.lock);
+    if (!sched.stopping.load(relaxed)) return;       // started again meanwhile; [order] relaxed: under the lock
+    processor* pp = release_p(mp);
+    pp->status.store(p_status::stopped, relaxed);
+    if (--sched.stop_wait == 0) sched.stop_note.wake();
+  }
+  stop_m(mp);
+}
+
+}  // namespace weft::inline v0::rt

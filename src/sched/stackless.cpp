@@ -1,0 +1,26 @@
+// stackless.cpp — runnable goroutines that could not start because no stack was to be had. PROTOCOLS 6: they stay queued
+// while goroutines that have one run; each stack that becomes free lets one of them try again.
+#include "sched/sched.hpp"
+
+namespace weft::inline v0::rt {
+
+void hold_stackless(goroutine* gp) noexcept {
+  gp->status.store(g_status::runnable, relaxed);
+  locked hold(sched.lock);
+  sched.stackless.push_back(gp);
+  sched.without_stack.fetch_add(1, relaxed);         // [order] relaxed: exact under the lock
+}
+
+void retry_stackless() noexcept {
+  goroutine_list one;
+  {
+    locked hold(sched.lock);
+    if (goroutine* gp = sched.stackless.pop_front()) {
+      sched.without_stack.fetch_sub(1, relaxed);
+      one.push_back(gp);
+    }
+  }
+  submit_global(static_cast<goroutine_list&&>(one));
+}
+
+}  // namespace weft::inline v0::rt

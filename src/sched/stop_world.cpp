@@ -1,0 +1,219 @@
+// stop_world.cpp — stop every P, do something, go on: for set_maxprocs, dumps and trace switches. PROTOCOLS 4.
+//
+//   stopping = true, attention on every P
+//   idle Ps           taken from the idle list
+//   Ms outside        their P is claimed, one membarrier for all; they go on in user code without noticing
+//   Ms inside         see the attention at their next scheduling point and leave the P as `stopped`
+//   ... f ...
+//   stopping = false; each P goes back to the M it was claimed from if that has not entered meanwhile, to an M if it
+//   has work, to the idle list otherwise
+//
+// Only the helper thread stops the world, so two stops never wait for each other, and the asking goroutine is parked.
+// I1  while the world is stopped every P is `stopped` (or dead) and no goroutine runs inside
+#include "os/os.hpp"
+#include "sched/sched.hpp"
+
+namespace weft::inline v0::rt {
+namespace {
+
+constexpr std::int64_t retry_ns = 100'000;           // Go's: ask again every 100 us
+
+void take_idle_ps() noexcept {                       // under lock
+  while (processor* pp = idle_get_p()) {
+    pp->status.store(p_status::stopped, relaxed);
+    --sched.stop_wait;
+  }
+}
+
+void take_from_outside() noexcept {
+  constexpr std::uint32_t most = 64;
+  machine* ms[most];
+  processor* ps[most];
+  bool won[most];
+  std::uint32_t n = 0;
+  const std::uint32_t count = sched.maxprocs.load(relaxed);
+  auto flush = [&] {
+    if (claim_all(ms, n, won) != 0) {
+      locked hold(sched.lock);
+      for (std::uint32_t i = 0; i < n; ++i) {
+        if (!won[i]) continue;
+        processor* pp = &sched.processors[ms[i]->lease.look().processor()];
+        WEFT_CHECK(pp == ps[i]);
+        pp->taken_from = ms[i];
+        pp->mp.store(nullptr, relaxed);
+        pp->status.store(p_status::stopped, relaxed);
+        --sched.stop_wait;
+      }
+    }
+    n = 0;
+  };
+  for (std::uint32_t i = 0; i < count; ++i) {
+    processor* pp = &sched.processors[i];
+    machine* mp = pp->mp.load(relaxed);              // [order] relaxed: the lease decides
+    if (mp == nullptr || pp->status.load(relaxed) != p_status::running) continue;
+    mp->mark.store(1, relaxed);
+    // The lease must be this P's, or the claim would take another.
+    if (mp->lease.look().processor() != pp->id) continue;
+    ms[n] = mp;
+    ps[n] = pp;
+    if (++n == most) flush();
+  }
+  flush();
+}
+
+void stop_world() noexcept {
+  emit(event::world_stop_begin);
+  {
+    locked hold(sched.lock);
+    sched.stopping.store(true, release);
+    sched.stop_wait = sched.maxprocs.load(relaxed);
+    sched.stop_note.clear();
+    for (std::uint32_t i = 0; i < sched.maxprocs.load(relaxed); ++i)
+      sched.processors[i].attention.fetch_or(attend_stop, release);
+    take_idle_ps();
+  }
+  for (;;) {
+    take_from_outside();
+    {
+      locked hold(sched.lock);
+      if (sched.stop_wait == 0) return;
+    }
+    sched.stop_note.sleep(os::nanotime() + retry_ns);
+  }
+}
+
+void start_world() noexcept {
+  processor* with_work = nullptr;
+  {
+    locked hold(sched.lock);
+    sched.stopping.store(false, release);
+    const std::uint32_t n = sched.maxprocs.load(relaxed);
+    for (std::uint32_t i = n; i-- > 0;) {
+      processor* pp = &sched.processors[i];
+      pp->attention.fetch_and(~std::uint32_t{attend_stop}, release);
+      machine* mp = pp->taken_from;
+      pp->taken_from = nullptr;
+      if (mp != nullptr) {
+        // As acquire_p does, but for another thread: visible to it before the lease says so (change is a release).
+        pp->mp.store(mp, relaxed);
+        pp->status.store(p_status::running, relaxed);
+        if (give_back_p(mp, pp)) continue;
+        pp->mp.store(nullptr, relaxed);
+      }
+      if (pp->queue.empty()) {
+        idle_put_p(pp);
+      } else {
+        pp->status.store(p_status::idle, relaxed);
+        pp->link = with_work;
+        with_work = pp;
+      }
+    }
+  }
+  while (with_work != nullptr) {
+    processor* pp = with_work;
+    with_work = pp->link;
+    start_m(pp, false);
+  }
+  wake_p();
+  wake_sysmon();
+  emit(event::world_stop_end);
+}
+
+}  // namespace
+
+void stop_world_and_run(void (*f)(void*), void* arg) noexcept {
+  if (!sched.running.load(acquire) || sched.ended.load(acquire)) {
+    f(arg);                                          // no world: nothing to stop
+    return;
+  }
+  stop_world();
+  f(arg);
+  start_world();
+}
+
+// ---- for_each_p: the same reach without a stop ----
+
+namespace {
+void (*safe_point_function)(processor*) = nullptr;   // set before the attention bit, which is a release
+atomic<std::uint32_t> safe_points_left{0};
+}  // namespace
+
+void run_safe_point(processor* pp) noexcept {
+  if ((pp->attention.fetch_and(~std::uint32_t{attend_safe_point}, acq_rel) & attend_safe_point) == 0) return;
+  safe_point_function(pp);
+  safe_points_left.fetch_sub(1, acq_rel);            // [order] acq_rel: for_each_p() sees what f did
+}
+
+void for_each_p(void (*f)(processor*)) noexcept {
+  const std::uint32_t n = sched.maxprocs.load(relaxed);
+  safe_point_function = f;
+  safe_points_left.store(n, relaxed);
+  for (std::uint32_t i = 0; i < n; ++i) sched.processors[i].attention.fetch_or(attend_safe_point, release);
+  while (safe_points_left.load(acquire) != 0 && !sched.ended.load(acquire)) {
+    for (std::uint32_t i = 0; i < n; ++i) {
+      processor* pp = &sched.processors[i];
+      if ((pp->attention.load(relaxed) & attend_safe_point) == 0) continue;
+      {
+        locked hold(sched.lock);                     // an idle P stays idle while we hold the lock
+        if (pp->status.load(relaxed) == p_status::idle && pp->mp.load(relaxed) == nullptr) {
+          run_safe_point(pp);
+          continue;
+        }
+      }
+      machine* mp = pp->mp.load(relaxed);
+      if (mp == nullptr) continue;
+      mp->mark.store(1, relaxed);
+      if (mp->lease.look().processor() == pp->id && claim_p(mp)) {
+        run_safe_point(pp);
+        if (!give_back_p(mp, pp)) {                  // it has gone on without: the P is ours to place
+          pp->mp.store(nullptr, relaxed);
+          hand_off_p(pp);
+        }
+      }
+    }
+    os::sleep_ns(retry_ns);
+  }
+}
+
+// ---- how many Ps ----
+
+void resize_processors(std::uint32_t n) noexcept {
+  const std::uint32_t old = sched.maxprocs.load(relaxed);
+  for (std::uint32_t i = n; i < old; ++i) {          // Go's p.destroy: its work to the head of the global queue
+    processor* pp = &sched.processors[i];
+    goroutine_list all;
+    pp->queue.drain(all);
+    {
+      locked hold(sched.lock);
+      sched.global.push_front(static_cast<goroutine_list&&>(all));
+    }
+    sched.processors[0].timers.absorb(pp->timers);
+    drain_goroutines(pp);
+    pp->stacks.drain();
+    pp->taken_from = nullptr;                        // its M finds the lease taken and waits for another P
+    pp->attention.store(0, relaxed);
+    pp->status.store(p_status::dead, relaxed);
+  }
+  if (n > old) init_processors(n);
+  sched.maxprocs.store(n, release);
+  emit(event::maxprocs, n);
+}
+
+void init_processors(std::uint32_t n) noexcept {
+  constexpr std::size_t room = sizeof(processor) * most_processors;
+  if (sched.processors == nullptr) {
+    sched.processors = static_cast<processor*>(os::reserve(room));
+    if (sched.processors == nullptr) fatal("out of address space for processors");
+  }
+  static std::uint32_t made = 0;                     // constructed once, reused for ever
+  if (n <= made) return;
+  auto* first = reinterpret_cast<std::byte*>(&sched.processors[made]);
+  auto* end = reinterpret_cast<std::byte*>(&sched.processors[n]);
+  const std::size_t page = os::page_size();
+  auto* from = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(first) & ~(page - 1));
+  if (!os::commit(from, (static_cast<std::size_t>(end - from) + page - 1) & ~(page - 1)))
+    fatal("out of memory for processors");
+  for (; made < n; ++made) ::new (&sched.processors[made]) processor{}, sched.processors[made].id = made;
+}
+
+}  // namespace weft::inline v0::rt

@@ -1,0 +1,25 @@
+// threads.hpp — the runtime's threads that run no goroutines, and what they share.
+//
+//   template thread   makes Ms: it has no state to hand down and may wait for libc's locks (PROTOCOLS 0.4)
+//   sysmon            decides (sysmon.cpp)
+//   helper            writes, trims, resizes, stops the world (helper.cpp)
+// All three block all signals.
+#pragma once
+#include "sched/sched.hpp"
+
+namespace weft::inline v0::rt {
+
+std::uint32_t service_threads() noexcept;            // how many of them run
+void adopt_service_thread() noexcept;                // gives one its M record; it is then counted
+void template_main(void*) noexcept;
+void sysmon_main(void*) noexcept;
+void helper_main(void*) noexcept;
+
+// What sysmon and helper agree on.
+struct service_state {
+  atomic<bool> follow_procs{false};                  // maxprocs follows affinity and cgroups
+  atomic<bool> scavenge_left{false};                 // the last scavenge found something to give back
+};
+extern constinit service_state services;
+
+}  // namespace weft::inline v0::rt

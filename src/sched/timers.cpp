@@ -1,0 +1,53 @@
+// timers.cpp — which P's heap a timer goes to, who runs it, who is told that it is early.
+//
+// A timer goes to the arming P's heap. It is run by that P at its scheduling points, by a thief in its last pass, or by the
+// M in the poller, which sleeps until the earliest of all. A busy P reads the clock once in eight switches; sysmon
+// covers a P that does not switch (docs/timers.md).
+//
+//   arm                                    go to sleep in the poller (find_runnable.cpp)
+//   heap.earliest_ = when                  poll_until = earliest of all
+//   light_barrier()                        heavy_barrier()
+//   poll_until > when? break the wait      earliest of all again; sleep until then
+#include "sched/timers.hpp"
+
+#include "os/os.hpp"
+#include "sched/sched.hpp"
+
+namespace weft::inline v0::rt {
+
+void arm_timer(timer_node& node, std::int64_t when) noexcept {
+  machine* mp = this_machine();
+  processor* pp = mp->pp != nullptr ? mp->pp : &sched.processors[0];
+  if (!pp->timers.arm(node, when)) return;
+  light_barrier();
+  wake_poller(when);
+  // Our own P looks at its timers before it goes idle. Another thread's timer needs somebody who looks.
+  if (mp->pp == nullptr && !sched.polling.load(relaxed)) wake_p();
+}
+
+void wake_poller(std::int64_t when) noexcept {
+  // [order] relaxed: ordered by the barrier pair above
+  if (sched.polling.load(relaxed) && sched.poll_until.load(relaxed) > when) poller.break_wait();
+}
+
+std::int64_t run_timers(processor* pp, std::int64_t now) noexcept {
+  const std::int64_t earliest = pp->timers.earliest();
+  if (earliest > now) return earliest;
+  ready_batch batch;
+  const std::int64_t next = pp->timers.run_due(now, batch);
+  ready_all(batch);
+  return next;
+}
+
+bool watch_timers(processor* pp) noexcept {
+  if (!sched.polling.load(relaxed) && sched.idle.look().needs_waker()) wake_p_slow();
+  return pp->timers.earliest() <= os::nanotime();
+}
+
+std::size_t live_timers() noexcept {
+  std::size_t n = 0;
+  for (std::uint32_t i = 0; i < sched.maxprocs.load(relaxed); ++i) n += sched.processors[i].timers.live();
+  return n;
+}
+
+}  // namespace weft::inline v0::rt

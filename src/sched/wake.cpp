@@ -1,0 +1,151 @@
+// wake.cpp — who must be woken when there is work. Proof: docs/parking.md.
+//
+//   submit                              go idle (find_runnable.cpp, give_up_p)
+//   put the G into a queue              count the P idle, stop being a spinner
+//   light_barrier()                     heavy_barrier()
+//   idle Ps and no spinner? wake one    look at all queues again
+//
+// One spinner at most is started by submitters; the spinner that finds work wakes the next one (reset_spinning), so a
+// burst starts as many Ms as it needs, one after the other.
+//
+// Not done: an M per ready G (thrash); handing the G to the woken M (loses locality).
+//
+// A G in run_next of a P that keeps switching runs there within nanoseconds; waking a thread for it is wasted (6 us and
+// half a core in a ping-pong). So wakes for run_next alone are learnt: after `n` futile ones in a row the next 2^n hand-offs
+// do not wake. A spinner that finds work resets that; sysmon rescues a run_next that really waits.
+#include <algorithm>
+
+#include "sched/sched.hpp"
+
+namespace weft::inline v0::rt {
+namespace {
+
+constexpr std::uint32_t futile_max = 12;             // at most 4,096 hand-offs between two tries
+
+}  // namespace
+
+void wake_p_slow() noexcept {
+  if (!sched.idle.start_first_spinner()) return;
+  processor* pp;
+  {
+    locked hold(sched.lock);
+    pp = sched.stopping.load(relaxed) ? nullptr : idle_get_p();
+  }
+  if (pp == nullptr) {
+    sched.idle.remove_spinning();
+    return;
+  }
+  start_m(pp, true);
+}
+
+void wake_for_next(processor* pp) noexcept {
+  light_barrier();                                   // publish, then look
+  if (!sched.idle.look().needs_waker()) return;
+  const std::uint32_t futile = sched.futile_wakes.load(relaxed);   // [order] relaxed: a heuristic
+  if (futile > 1 && pp->wakes_skipped < (1u << std::min(futile, futile_max))) {
+    ++pp->wakes_skipped;
+    return;
+  }
+  pp->wakes_skipped = 0;
+  wake_p_slow();
+}
+
+void note_futile_spin() noexcept {
+  const std::uint32_t n = sched.futile_wakes.load(relaxed);        // [order] relaxed: a heuristic
+  if (n < futile_max) sched.futile_wakes.store(n + 1, relaxed);
+}
+
+void reset_spinning(machine* mp) noexcept {
+  mp->spinning = false;
+  sched.idle.remove_spinning();
+  sched.futile_wakes.store(0, relaxed);              // [order] relaxed: a heuristic
+  wake_p();                                          // there may be more: the last spinner wakes its successor
+}
+
+// The P goes to an idle M, or back to the idle list while the template thread makes an M (which then takes an idle P):
+// a free P never waits for a thread (PROTOCOLS 0.4).
+void start_m(processor* pp, bool spinning) noexcept {
+  machine* mp;
+  {
+    locked hold(sched.lock);
+    if (sched.ended.load(relaxed)) {
+      idle_put_p(pp);
+      mp = nullptr;
+    } else if ((mp = sched.idle_ms.pop()) != nullptr) {
+      mp->on_idle_list = false;
+      mp->spinning = spinning;
+      mp->next_pp = pp;
+    } else {
+      idle_put_p(pp);
+      request_thread();
+    }
+  }
+  if (mp != nullptr)
+    mp->park_note.wake();
+  else if (spinning)
+    sched.idle.remove_spinning();
+}
+
+void hand_off_p(processor* pp) noexcept {
+  if (!pp->queue.empty() || sched.global.size() != 0) {
+    start_m(pp, false);
+    return;
+  }
+  bool start = false, spinning = false;
+  {
+    locked hold(sched.lock);
+    if (sched.stopping.load(relaxed)) {              // [order] relaxed: under the lock
+      pp->status.store(p_status::stopped, relaxed);
+      if (--sched.stop_wait == 0) sched.stop_note.wake();
+      return;
+    }
+    // The only P awake, nobody looks: somebody must, for the timers and for what comes in from outside.
+    const idle_word::counts c = sched.idle.look();
+    if (sched.global.size() != 0)
+      start = true;
+    else if (c.bits == 0)
+      start = spinning = true;
+    else
+      idle_put_p(pp);
+  }
+  if (!start) {
+    wake_poller(pp->timers.earliest());
+    heavy_barrier();                                 // as in give_up_p: the P was counted idle, now look again
+    if (!pp->queue.empty() || sched.global.size() != 0) wake_p();
+    return;
+  }
+  if (spinning) sched.idle.add_spinning();
+  start_m(pp, spinning);
+}
+
+processor* idle_get_p() noexcept {
+  processor* pp = sched.idle_ps.pop();
+  if (pp != nullptr) {
+    sched.idle.remove_idle_processor();
+    wake_sysmon();
+  }
+  return pp;
+}
+
+void idle_put_p(processor* pp) noexcept {
+  if (sched.stopping.load(relaxed)) {                // [order] relaxed: under the lock
+    pp->status.store(p_status::stopped, relaxed);
+    if (--sched.stop_wait == 0) sched.stop_note.wake();
+    return;
+  }
+  pp->status.store(p_status::idle, relaxed);
+  sched.idle_ps.push(pp);
+  sched.idle.add_idle_processor();
+}
+
+void submit_global(goroutine_list&& list) noexcept {
+  if (list.empty()) return;
+  const std::size_t n = list.size();
+  {
+    locked hold(sched.lock);
+    sched.global.append(static_cast<goroutine_list&&>(list));
+  }
+  for (std::size_t i = 0; i < n && i < 2; ++i) wake_p();   // one spinner wakes the next
+}
+
+}  // namespace weft::inline v0::rt

@@ -1,0 +1,282 @@
+// world.cpp — run(): a world begins, its main goroutine runs, the world ends. PROTOCOLS 7.
+//
+//   none ──run()──> running ──main returns──> ended ──every M idle or lost──> none
+//
+// I1  after the end no goroutine of the world runs again: Ms inside come to the idle list, an M in user code loses its P by a
+//     claim and sleeps for ever at its next crossing (`lost`)
+// I2  what is left of the world (waiters, timers, stop callbacks) finds its goroutines `abandoned` and skips them; their blocks
+//     and stacks are never reused, so the memory it looks at stays
+// The thread that calls run() is an M like the others, on its own stack; it alone returns from schedule().
+#include "os/os.hpp"
+#include "base/print.hpp"
+#include "sched/threads.hpp"
+#include "weft/runtime.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace weft::inline v0::rt {
+
+constinit scheduler sched;
+
+namespace {
+
+constexpr std::int64_t end_patience = 1'000'000'000; // for user code that still runs when main has returned
+constexpr std::int64_t end_poll = 100'000;
+constexpr std::size_t unlimited_main_stack = 8 << 20;
+
+atomic<bool> world_exists{false};
+
+std::uint32_t processors_wanted(const options& how) {
+  const settings& c = current_settings();
+  int n = how.maxprocs > 0 ? how.maxprocs : c.maxprocs;
+  services.follow_procs.store(n == 0 && c.updatemaxprocs, relaxed);
+  if (n == 0) n = os::default_maxprocs(c.containermaxprocs);
+  return static_cast<std::uint32_t>(std::clamp(n, 1, most_processors));
+}
+
+struct main_closure {   // lies in the main goroutine's block
+  void (*entry)(void*);
+  void* arg;
+};
+
+void run_main(void* p) {
+  const main_closure c = *static_cast<main_closure*>(p);
+  c.entry(c.arg);
+}
+
+void fill_in_main(goroutine* gp, void (*entry)(void*), void* arg) noexcept {
+  ::new (gp->inline_closure) main_closure{entry, arg};
+  gp->entry = run_main;
+  gp->id = sched.world.load(relaxed) == 1 ? 1 : new_goroutine_id(nullptr);
+  gp->parent_id = 0;
+  gp->created_at = nullptr;
+  gp->saved = {};
+  gp->carried = {};
+  gp->exiting = gp->fp_env = gp->starts_locked = false;
+  gp->name = nullptr;
+  gp->bound = nullptr;
+  gp->lock_depth = 0;
+  gp->is_main = true;
+  const std::size_t limit = os::stack_limit();
+  gp->stack_size = limit == 0 ? unlimited_main_stack : std::clamp<std::size_t>(limit, 64 << 10, 1 << 30);
+  gp->world = static_cast<std::uint16_t>(sched.world.load(relaxed));
+}
+
+void begin_world(machine* mp, std::uint32_t n, void (*entry)(void*), void* arg) noexcept {
+  init_processors(n);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    processor* pp = &sched.processors[i];
+    pp->attention.store(0, relaxed);
+    pp->status.store(p_status::idle, relaxed);
+    pp->mp.store(nullptr, relaxed);
+    pp->taken_from = nullptr;
+  }
+  sched.world.fetch_add(1, relaxed);
+  sched.maxprocs.store(n, release);
+  sched.coarse_now.store(os::nanotime(), relaxed);
+  processor* mine = &sched.processors[0];
+  goroutine* main = take_goroutine(mine);
+  if (main == nullptr) fatal("out of memory for the main goroutine");
+  fill_in_main(main, entry, arg);
+  locked hold(sched.lock);
+  sched.first_machine = mp;
+  sched.main_exited = false;
+  sched.ended.store(false, relaxed);
+  ++sched.machine_count;
+  for (std::uint32_t i = n; i-- > 1;) idle_put_p(&sched.processors[i]);
+  acquire_p(mp, mine);
+  main->status.store(g_status::runnable, relaxed);
+  mine->queue.put_next(main);
+  sched.live_goroutines.store(1 + static_cast<std::int64_t>(sched.before_world.size()), relaxed);
+  while (goroutine* gp = sched.before_world.pop_front()) {
+    gp->world = main->world;
+    sched.global.push_back(gp);
+  }
+  sched.running.store(true, release);                // [order] release: go() from any thread finds a world set up
+}
+
+// ---- the end ----
+
+void lose(machine* mp) noexcept {
+  mp->lost.store(true, release);
+  {
+    locked hold(sched.lock);
+    --sched.machine_count;
+  }
+  mp->park_note.wake();
+}
+
+// True: this M can do no more harm.
+bool settle(machine* mp, bool patient) noexcept {
+  if (mp->is_foreign || mp->is_first || mp->thread_id == 0 || mp->lost.load(relaxed)) return true;
+  {
+    locked hold(sched.lock);
+    if (mp->on_idle_list) return true;
+  }
+  const std::uint64_t gate = mp->gate.look();
+  if (!gate_word::is_outside(gate)) {
+    if (mp->lease.look().state() == lease_state::none) mp->park_note.wake();   // bound and waiting: it looks at `ended`
+    return false;
+  }
+  if (patient && os::thread_is_running(mp->thread_id)) return false;
+  if (!patient)
+    printer() << "weft: thread " << mp->thread_id << " still runs foreign code at the end of run(); it stops at its next"
+              << " call of Weft\n";
+  if (!claim_p(mp)) return false;
+  lose(mp);
+  return true;
+}
+
+void settle_all() noexcept {
+  const std::int64_t deadline = os::nanotime() + end_patience;
+  for (;;) {
+    bool all = true;
+    const bool patient = os::nanotime() < deadline;
+    for (machine* mp = sched.all_ms; mp != nullptr; mp = mp->next_machine) all &= settle(mp, patient);
+    if (all) {
+      locked hold(sched.lock);
+      if (sched.threads_coming == 0) return;         // an M that comes up now goes straight to the idle list
+    }
+    os::sleep_ns(end_poll);
+  }
+}
+
+void abandon_rest(goroutine* gp, void*) noexcept {
+  if (gp->is_thread) return;
+  switch (gp->status.load(relaxed)) {
+    case g_status::runnable:
+    case g_status::running:
+    case g_status::waiting: gp->status.store(g_status::abandoned, release); break;
+    default: break;
+  }
+}
+
+void clear_world() noexcept {
+  for_each_goroutine(abandon_rest, nullptr);
+  goroutine_list rest;
+  for (std::uint32_t i = 0; i < sched.maxprocs.load(relaxed); ++i) {
+    processor* pp = &sched.processors[i];
+    pp->queue.drain(rest);
+    pp->timers.clear();
+    pp->mp.store(nullptr, relaxed);
+  }
+  locked hold(sched.lock);
+  while (sched.global.pop() != nullptr) {}
+  sched.stackless = {};
+  sched.without_stack.store(0, relaxed);
+  sched.idle_ps = {};
+  sched.idle.reset();
+  sched.live_goroutines.store(0, relaxed);
+  --sched.machine_count;                             // the first M
+}
+
+machine* first_machine() noexcept {
+  static machine* mp = nullptr;                      // one world at a time: one record serves all
+  if (mp == nullptr) {
+    mp = new_machine();
+    if (mp == nullptr) fatal("out of memory for a thread's record");
+    mp->is_first = true;
+  }
+  mp->thread_id = os::thread_id();
+  mp->home = find_carried_home();
+  sanitizer::adopt_thread(mp->g0_fibre);
+  return mp;
+}
+
+}  // namespace
+
+void runtime_init() noexcept {
+  static const bool done = [] {
+    barrier_init();
+    settings_init();
+    const settings& c = current_settings();
+    stack_init({c.stack_size, c.strict_guards});
+    set_crash_on_fatal(c.traceback == traceback_level::crash);
+    init_processors(1);
+    sched.coarse_now.store(os::nanotime(), relaxed);
+    return true;
+  }();
+  (void)done;
+}
+
+void leave_world(machine* mp) noexcept {
+  if (mp->spinning) {
+    mp->spinning = false;
+    sched.idle.remove_spinning();
+  }
+  mp->picked = nullptr;
+  mp->locked_gp = nullptr;
+  if (mp->pp != nullptr) release_p(mp);
+  if (!mp->is_first) {
+    stop_m(mp);
+    return;
+  }
+  locked hold(sched.lock);
+  if (!mp->on_idle_list) return;
+  mp->on_idle_list = false;
+  stack_list<machine, &machine::link> kept;
+  while (machine* other = sched.idle_ms.pop())
+    if (other != mp) kept.push(other);
+  sched.idle_ms = kept;
+}
+
+// Inside, on the main goroutine's stack.
+void end_main(goroutine* gp) noexcept {
+  if (gp->exiting) {                                 // this_goroutine::exit(): the others go on
+    locked hold(sched.lock);
+    sched.main_exited = true;
+    return;
+  }
+  sched.ended.store(true, release);                  // [order] release: pairs with find_runnable()
+  for (std::uint32_t i = 0; i < sched.maxprocs.load(relaxed); ++i) {
+    processor* pp = &sched.processors[i];
+    pp->attention.fetch_or(attend_stop, release);
+    if (machine* mp = pp->mp.load(relaxed)) mp->mark.store(1, relaxed);
+  }
+  sched.first_machine->park_note.wake();
+  poller.break_wait();
+}
+
+}  // namespace weft::inline v0::rt
+
+namespace weft::inline v0::detail {
+
+void run_world(const options& how, void (*entry)(void*), void* arg) {
+  rt::runtime_init();
+  if (rt::machine* mp = rt::this_machine(); mp != nullptr && !mp->is_foreign)
+    throw std::logic_error("weft::run called from a goroutine");
+  if (rt::world_exists.exchange(true, rt::acq_rel)) throw std::logic_error("weft::run is running already");
+  const std::uint32_t n = rt::processors_wanted(how);
+  rt::sched.max_threads =
+      static_cast<std::uint32_t>(how.max_threads > 0 ? how.max_threads : rt::current_settings().max_threads);
+  static const bool installed = [] {
+    if (rt::ports.first_run != nullptr) rt::ports.first_run();
+    rt::start_service_threads();
+    return true;
+  }();
+  (void)installed;
+
+  rt::machine* const before = rt::this_machine();
+  rt::machine* mp = rt::first_machine();
+  rt::set_this_machine(mp);
+  rt::install_alternate_stack();
+  rt::os::set_timer_slack(1);
+  rt::carried_state mine;
+  rt::save_carried(mine, mp->home);
+  mp->gate.enter();
+  rt::begin_world(mp, n, entry, arg);
+  rt::wake_sysmon();
+  rt::schedule(mp);
+  rt::settle_all();
+  rt::sched.running.store(false, rt::release);
+  rt::clear_world();
+  mp->gate.leave();
+  rt::load_carried(mine, mp->home);
+  rt::os::set_timer_slack(0);                        // back to the thread's default
+  rt::remove_alternate_stack();
+  rt::set_this_machine(before);
+  rt::world_exists.store(false, rt::release);
+}
+
+}  // namespace weft::inline v0::detail

@@ -1,0 +1,270 @@
+// goroutine_dump.cpp — pick the goroutines, write them. The format and the rules are in goroutine_dump.hpp.
+#include "observe/goroutine_dump.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "base/print.hpp"
+#include "observe/backtrace.hpp"
+#include "observe/modules.hpp"
+#include "observe/naming.hpp"
+#include "sched/sched.hpp"
+#include "weft/dump.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft::inline v0::rt {
+namespace {
+
+constexpr std::int64_t naming_limit_at_death = 6'000'000'000, naming_limit = 60'000'000'000;
+constexpr std::int64_t minute = 60'000'000'000;
+
+atomic<void (*)()> after_dump{nullptr};
+
+bool shows_runtime() noexcept { return current_settings().traceback >= traceback_level::system; }
+
+// The same text to two places: the reader, and the file that the symbolizer will read.
+class text {
+ public:
+  text(int shown, int kept) noexcept : shown_(shown), kept_(kept), is_kept_(kept >= 0) {}
+  template <class T>
+  text& operator<<(const T& value) noexcept {
+    shown_ << value;
+    if (is_kept_) kept_ << value;
+    return *this;
+  }
+
+ private:
+  printer shown_, kept_;
+  bool is_kept_;
+};
+
+// The oldest goroutines, by id, of any number that are shown to it.
+class oldest {
+ public:
+  static constexpr std::size_t limit = 1000;
+  void clear() noexcept { count_ = left_out_ = 0; }
+  void add(goroutine* gp) noexcept {
+    if (count_ == limit) {
+      ++left_out_;
+      if (gp->id > held_[0]->id) return;
+      std::pop_heap(held_, held_ + count_--, is_older);
+    }
+    held_[count_++] = gp;
+    std::push_heap(held_, held_ + count_, is_older);
+  }
+  void sort() noexcept { std::sort_heap(held_, held_ + count_, is_older); }
+  goroutine* const* begin() const noexcept { return held_; }
+  goroutine* const* end() const noexcept { return held_ + count_; }
+  std::size_t left_out() const noexcept { return left_out_; }
+
+ private:
+  static bool is_older(const goroutine* a, const goroutine* b) noexcept { return a->id < b->id; }
+  goroutine* held_[limit];
+  std::size_t count_, left_out_;
+};
+
+struct dump_space {   // too large for a stack
+  module_table modules;
+  oldest goroutines;
+  backtrace trace;
+};
+
+class dump {
+ public:
+  dump(dump_space& space, int fd, int copy, goroutine* first, const void* fault_context) noexcept
+      : space_(space), out_(fd, copy), first_(first), fault_context_(fault_context) {
+    space_.modules.read();
+  }
+
+  void write_first() noexcept {
+    if (first_) write_goroutine(first_);
+    else if (shows_runtime() || fault_context_) write_runtime_stack();
+  }
+
+  void write_others() noexcept {
+    space_.goroutines.clear();
+    for_each_goroutine([](goroutine* gp, void* p) { static_cast<dump*>(p)->consider(gp); }, this);
+    space_.goroutines.sort();
+    for (goroutine* gp : space_.goroutines) write_goroutine(gp);
+    if (std::size_t n = space_.goroutines.left_out()) out_ << "\n..." << n << " more goroutines elided...\n";
+  }
+
+ private:
+  void consider(goroutine* gp) noexcept {
+    g_status status = gp->status.load(acquire);   // [order] acquire: pairs with whoever filled the block
+    bool lives = status == g_status::runnable || status == g_status::running || status == g_status::waiting;
+    if (!lives || gp == first_ || gp->id == 0) return;
+    if (gp->is_system && !shows_runtime()) return;
+    if (gp->is_thread && status != g_status::waiting) return;   // a plain thread that merely exists
+    space_.goroutines.add(gp);
+  }
+
+  void write_goroutine(goroutine* gp) noexcept {
+    write_header(gp);
+    write_stack(gp);
+    if (gp->parent_id == 0) return;
+    out_ << "created by goroutine " << gp->parent_id;
+    if (gp->created_at) {
+      out_ << " at ";
+      write_address(gp->created_at);
+    }
+    out_ << '\n';
+  }
+
+  void write_header(goroutine* gp) noexcept {
+    out_ << "\ngoroutine " << gp->id;
+    if (shows_runtime()) write_machine(gp);
+    out_ << " [" << status_text(gp);
+    // [order] relaxed: a number to show
+    std::int64_t waited = os::nanotime() - gp->waiting_since.load(relaxed);
+    if (is_waiting(gp) && gp->waiting_since.load(relaxed) > 0 && waited >= minute)
+      out_ << ", " << waited / minute << " minutes";
+    if (gp->lock_depth > 0) out_ << ", locked to thread";
+    if (gp->is_thread) out_ << ", plain thread";
+    if (gp->name) write_name(gp->name);
+    out_ << "]:\n";
+  }
+
+  bool is_waiting(goroutine* gp) const noexcept {
+    return gp != first_ && gp->status.load(relaxed) == g_status::waiting;   // [order] relaxed: a state to show
+  }
+
+  std::string_view status_text(goroutine* gp) const noexcept {
+    if (gp == first_) return "running";
+    switch (gp->status.load(relaxed)) {   // [order] relaxed: a state to show
+      case g_status::runnable: return "runnable";
+      case g_status::running: return "running";
+      case g_status::waiting: break;
+      default: return "dead";   // since it was picked
+    }
+    std::string_view reason = to_text(gp->reason.load(relaxed));
+    return reason.empty() ? "waiting" : reason;
+  }
+
+  void write_machine(goroutine* gp) noexcept {
+    out_ << " gp=" << static_cast<const void*>(gp);
+    for (machine* mp = sched.all_ms; mp; mp = mp->next_machine) {
+      if (mp->current != gp) continue;
+      out_ << " m=" << mp->id << " mp=" << static_cast<const void*>(mp);
+      return;
+    }
+    out_ << " m=nil";
+  }
+
+  void write_name(const char* name) noexcept {
+    constexpr std::size_t longest = 64;
+    out_ << ", \"";
+    for (std::size_t i = 0; name[i] && i < longest; ++i) {
+      bool plain = static_cast<unsigned char>(name[i]) >= ' ' && name[i] != '"';
+      out_ << (plain ? name[i] : '?');
+    }
+    out_ << '"';
+  }
+
+  void write_stack(goroutine* gp) noexcept {
+    machine* mp = this_machine();
+    if (mp && mp->current == gp) {
+      space_.trace.walk_here(fault_context_);
+    } else if (gp->is_thread || gp->status.load(acquire) == g_status::running) {  // [order] as in consider()
+      out_ << "\tgoroutine running on other thread; stack unavailable\n";
+      return;
+    } else if (is_on_its_stack(gp)) {
+      space_.trace.walk_parked(gp->saved);
+    } else {
+      return;   // not yet begun
+    }
+    write_frames();
+  }
+
+  static bool is_on_its_stack(goroutine* gp) noexcept {
+    auto* sp = static_cast<std::byte*>(gp->saved.sp);
+    return gp->is_started() && gp->on_stack.bottom <= sp && sp < gp->on_stack.top;
+  }
+
+  void write_runtime_stack() noexcept {
+    out_ << "\nruntime stack:\n";
+    space_.trace.walk_here(fault_context_);
+    write_frames();
+  }
+
+  void write_frames() noexcept {
+    const backtrace& trace = space_.trace;
+    for (std::size_t i = 0; i < trace.shown(); ++i) {
+      if (i == backtrace::elided_after && trace.elided() > 0)
+        out_ << "\t..." << trace.elided() << " frames elided...\n";
+      out_ << '\t';
+      write_address(trace[i].pc);
+      out_ << (trace[i].exact ? " (fault)\n" : "\n");
+    }
+  }
+
+  void write_address(const void* address) noexcept {
+    out_ << address;
+    module_table::found in = space_.modules.find(address);
+    if (in.path.empty()) return;
+    out_ << ' ' << in.path << '+' << reinterpret_cast<const void*>(in.offset);
+  }
+
+  dump_space& space_;
+  text out_;
+  goroutine* first_;
+  const void* fault_context_;
+};
+
+void show_names(naming& names, int fd, std::int64_t limit) noexcept {
+  if (names.fd() < 0) return;
+  printer(fd) << "\nsymbolized:\n";
+  names.show(fd, shows_runtime(), limit);
+}
+
+}  // namespace
+
+void set_after_dump(void (*then)()) noexcept {
+  after_dump.store(then, relaxed);   // [order] relaxed: for this thread itself
+}
+
+void dump_at_death(const void* fault_context) noexcept {
+  static dump_space space;
+  traceback_level level = current_settings().traceback;
+  if (level != traceback_level::none) {
+    naming names;
+    {
+      walk_guard guard;
+      machine* mp = this_machine();
+      dump raw(space, 2, names.fd(), mp ? mp->current : nullptr, fault_context);
+      raw.write_first();
+      if (level != traceback_level::single) raw.write_others();
+    }
+    show_names(names, 2, naming_limit_at_death);
+  }
+  if (auto then = after_dump.load(relaxed)) then();   // [order] relaxed: set by this thread
+}
+
+}  // namespace weft::inline v0::rt
+
+namespace weft::inline v0 {
+
+void dump_goroutines(int fd) {
+  using namespace rt;
+  struct request {
+    int fd, copy;
+    goroutine* asker;
+    dump_space* space;
+  };
+  void* pages = os::allocate_pages(sizeof(dump_space));
+  if (!pages) throw std::bad_alloc();
+  naming names;
+  machine* mp = this_machine();
+  request what{fd, names.fd(), mp ? mp->current : nullptr, static_cast<dump_space*>(pages)};
+  auto write = [](void* p) {
+    auto& r = *static_cast<request*>(p);
+    dump raw(*r.space, r.fd, r.copy, r.asker, nullptr);
+    raw.write_first();
+    raw.write_others();
+  };
+  stop_the_world(write, &what);
+  os::free_pages(pages, sizeof(dump_space));
+  show_names(names, fd, naming_limit);
+}
+
+}  // namespace weft::inline v0

@@ -1,0 +1,25 @@
+// install.cpp — the scheduler's ports, filled in at compile time, and what has to wait for the first run().
+#include "observe/install.hpp"
+
+#include "base/check.hpp"
+#include "base/settings.hpp"
+#include "observe/goroutine_dump.hpp"
+#include "observe/naming.hpp"
+#include "observe/panic.hpp"
+#include "observe/schedtrace.hpp"
+#include "sched/ports.hpp"
+
+namespace weft::inline v0::rt {
+
+constinit scheduler_ports ports{.print_schedtrace = print_schedtrace, .first_run = observe_install};
+
+void observe_install() noexcept {
+  static atomic<bool> done{false};
+  if (done.exchange(true, acq_rel)) return;   // [order] acq_rel: run() is called by one thread at a time
+  settings_init();
+  find_symbolizer();
+  set_dump_port(dump_at_death);
+  install_panic_handlers();
+}
+
+}  // namespace weft::inline v0::rt

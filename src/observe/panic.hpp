@@ -1,0 +1,13 @@
+// panic.hpp — the ends that user code causes: an exception that nobody catches, a stack that has run out, SIGQUIT.
+//
+// All of them print Go's text, the dump, and end with status 2. Handlers that were there before are kept:
+//   terminate handler   called after the dump; on threads that are no goroutine's, instead of it
+//   SIGSEGV, SIGBUS     called for what is not an overflow of a stack of ours
+//   SIGQUIT             one of the user's stays alone
+#pragma once
+
+namespace weft::inline v0::rt {
+
+void install_panic_handlers() noexcept;   // once, outside
+
+}  // namespace weft::inline v0::rt

@@ -1,0 +1,12 @@
+// schedtrace.hpp — WEFTDEBUG=schedtrace=MS[,scheddetail=1]: Go's line about the scheduler, byte for byte.
+//
+// On the helper thread at each interval that sysmon finds, and in detail when the process dies of a fatal error while
+// schedtrace is on.
+#pragma once
+
+namespace weft::inline v0::rt {
+
+// One line, or with `detail` one for each P, M and G too. Numbers are read while everything runs.
+void print_schedtrace(bool detail) noexcept;
+
+}  // namespace weft::inline v0::rt

@@ -21,7 +21,8 @@ std::int64_t time_out(timer_node& node, std::int64_t, ready_batch& out) noexcept
 
 void wait_scope::on_stop::operator()() const noexcept {
   inside in;
-  if (gp->status.load(relaxed) == g_status::abandoned) return;   // [order] relaxed: a finished world stays finished
+  // [order] relaxed: a finished world stays finished.
+  if (gp->status.load(relaxed) == g_status::abandoned) return;
   if (gp->wait.claim(wait_word::stopped) == wait_word::claimed::parked) ready(gp);
 }
 

@@ -1,14 +1,17 @@
 // timed_wait.hpp — a wait with a deadline and a stop request: woken exactly once, by whichever comes first.
 //
-//   outside   wait_scope scope(limits);            opens gp->wait; builds the stop callback (user code may run: outside)
+//   outside   wait_scope scope(limits);            opens gp->wait; builds the stop callback (user code may
+//   run: outside)
 //   inside    lock; try; queue a contested waiter
 //             scope.park(reason, commit, arg)      arms the timer, parks, disarms, says who won
 //             lock; take the waiter out if still queued; unlock
 //   outside   ~wait_scope                          closes gp->wait; destroys the stop callback
 //
 // One scope serves one park: the wait word opens once. Who has to wait again builds another scope, outside.
-// The commit must end with commit_parked(gp) (below), or set the parked bit before it releases its lock (wait_list.cpp).
-// I1  between the constructor and the destructor gp->wait is this wait's alone: claims that come after the end lose
+// The commit must end with commit_parked(gp) (below), or set the parked bit before it releases its lock
+// (wait_list.cpp).
+// I1  between the constructor and the destructor gp->wait is this wait's alone: claims that come after the
+//     end lose
 // I2  the stop callback only claims and readies; it never parks (std finds the running callback by thread)
 #pragma once
 #include <optional>
@@ -28,7 +31,8 @@ enum class woken_by : std::uint8_t { waker, timeout, stop };
 
 class wait_scope {
  public:
-  explicit wait_scope(const detail::wait_limits& limits);   // outside; may throw what a stop_callback's allocation throws
+  // Outside; may throw what a stop_callback's allocation throws.
+  explicit wait_scope(const detail::wait_limits& limits);
   ~wait_scope();                                            // outside
   wait_scope(const wait_scope&) = delete;
   wait_scope& operator=(const wait_scope&) = delete;

@@ -7,15 +7,16 @@
 namespace weft::inline v0::rt {
 namespace {
 
-struct parking {   // what the commit needs; on the parked goroutine's stack, so read before that may run again
+// What the commit needs; on the parked goroutine's stack, so read before that may run again.
+struct parking {
   parting_lock& lock;
   goroutine* gp;
 };
 
 void release_list(void* arg) noexcept { static_cast<parking*>(arg)->lock.unlock(lock_rank::wait_list); }
 
-// The parked bit goes first, under the lock: I3. A deadline or a stop request may wake the goroutine from then on; it
-// needs the lock before it can go away.
+// The parked bit goes first, under the lock: I3. A deadline or a stop request may wake the goroutine from
+// then on; it needs the lock before it can go away.
 void release_contested(void* arg) noexcept {
   auto [lock, gp] = *static_cast<parking*>(arg);
   const bool claimed = !gp->wait.commit_parked();
@@ -121,7 +122,8 @@ void wait_list::check_destroyed_slow(const char* kind) noexcept {
   for (rt::waiter* w = list.front(); w; w = w->next)
     if (w->gp->status.load(rt::relaxed) != rt::g_status::abandoned) {   // [order] relaxed: a diagnosis
       rt::begin_fatal();
-      rt::printer() << "fatal error: " << kind << " destroyed while goroutine " << w->gp->id << " waits in it\n";
+      rt::printer() << "fatal error: " << kind << " destroyed while goroutine " << w->gp->id
+                    << " waits in it\n";
       rt::finish_fatal(2);
     }
   list.unlock();

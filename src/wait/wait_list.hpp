@@ -1,4 +1,5 @@
-// wait_list.hpp — the operations on weft/detail/wait_list.hpp: what mutex, semaphore, condition variable, ... wait in.
+// wait_list.hpp — the operations on weft/detail/wait_list.hpp: what mutex, semaphore, condition variable, ...
+// wait in.
 //
 // Usage, inside:
 //     waiting list(impl);                        list.lock();
@@ -9,11 +10,11 @@
 //
 // I1  FIFO, but for wait_first(): one who was woken and lost the race goes to the front
 // I2  wait() is entered with the lock held and returns with it released
-// I3  a waiter that wait() queued is parked or about to park with the parked bit set: a taker, who holds the lock, never
-//     meets it half-way. So a taken goroutine does not run before deliver(): until then the taker may write through
-//     its slot, and the object cannot be destroyed by it
-// I4  a goroutine that was taken never touches the list again; one that gave up (deadline, stop) takes itself out under
-//     the lock. Whoever waits for that lock keeps the object alive
+// I3  a waiter that wait() queued is parked or about to park with the parked bit set: a taker, who holds the
+//     lock, never meets it half-way. So a taken goroutine does not run before deliver(): until then the taker
+//     may write through its slot, and the object cannot be destroyed by it
+// I4  a goroutine that was taken never touches the list again; one that gave up (deadline, stop) takes itself
+//     out under the lock. Whoever waits for that lock keeps the object alive
 #pragma once
 #include "wait/timed_wait.hpp"
 #include "weft/detail/wait_list.hpp"
@@ -40,19 +41,24 @@ class waiting {
   // May count waiters that gave up and have not yet taken themselves out.
   bool empty() const noexcept { return list_.seems_empty(); }
   waiter* front() const noexcept { return head(); }
-  // Takes the longest waiting goroutine that nobody else has woken; `tag`, if given, receives its waiter's slot.
+  // Takes the longest waiting goroutine that nobody else has woken; `tag`, if given, receives its waiter's
+  // slot.
   wakeup take_one(void** tag = nullptr) noexcept;
-  wakeup take_front(void** tag = nullptr) noexcept;   // the first or nobody; removes it also when it has given up
+  // The first or nobody; removes it also when it has given up.
+  wakeup take_front(void** tag = nullptr) noexcept;
   std::size_t take_all(ready_batch& out) noexcept;   // how many
 
-  // Parks until taken, the deadline or a stop request. `scope` null: no limits. `slot` is left in the waiter for
-  // take_one().
+  // Parks until taken, the deadline or a stop request. `scope` null: no limits. `slot` is left in the waiter
+  // for take_one().
   detail::wait_status wait(wait_reason reason, wait_scope* scope, void* slot = nullptr) noexcept;
-  detail::wait_status wait_first(wait_reason reason, wait_scope* scope, void* slot = nullptr) noexcept;  // at the front
+  // At the front.
+  detail::wait_status wait_first(wait_reason reason, wait_scope* scope, void* slot = nullptr) noexcept;
 
-  // The two halves of wait() for a condition variable, whose mutex is released in between, outside and without this
-  // lock. I3 does not hold: a goroutine may be taken before it parks; so the taker must not use its slot.
-  void enqueue(waiter& w) noexcept;                                                              // under the lock
+  // The two halves of wait() for a condition variable, whose mutex is released in between, outside and
+  // without this lock. I3 does not hold: a goroutine may be taken before it parks; so the taker must not use
+  // its slot.
+  // Under the lock.
+  void enqueue(waiter& w) noexcept;
   detail::wait_status wait_enqueued(waiter& w, wait_reason reason, wait_scope& scope) noexcept;  // without it
 
  private:

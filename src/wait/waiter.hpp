@@ -8,10 +8,13 @@
 //       complete the operation in *w;            k.deliver()
 //       break; }
 //
-// I1  whoever pops a waiter must claim it; a lost claim means that another waker (another case, a deadline, a stop
-//     request, the end of its world) has it: skip it
-// I2  the waker writes *w only between a won claim and deliver(): after deliver() the waiter's memory is gone
-// I3  a waiter that was not popped by its waker is taken out by its own goroutine, under the lock, before it returns
+// I1  whoever pops a waiter must claim it; a lost claim means that another waker (another case, a deadline, a
+//     stop request, the end of its world) has it: skip it
+// I2  the waker writes *w only between a won claim and deliver(): after deliver() the waiter's memory is gone. A waiter
+//     claimed `early` (nobody to deliver) may run at once: its owner must either take the lock again before it
+//     returns, or set the parked bit before it releases the lock, so that no holder of the lock ever meets it early
+// I3  a waiter that was not popped by its waker is taken out by its own goroutine, under the lock, before it
+//     returns
 #pragma once
 #include "sched/park.hpp"
 
@@ -35,7 +38,8 @@ struct waiter {
   bool queued = false;
 
   wakeup claim() noexcept {
-    if (gp->status.load(relaxed) == g_status::abandoned) [[unlikely]] return {};  // PROTOCOLS 0.10
+    // A finished world stays finished. [order] relaxed: the object's lock came after.
+    if (gp->status.load(relaxed) == g_status::abandoned) [[unlikely]] return {};
     if (!contested) return {gp, true};
     switch (gp->wait.claim(index)) {
       case wait_word::claimed::lost: return {};

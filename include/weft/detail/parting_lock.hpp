@@ -1,11 +1,12 @@
-// parting_lock.hpp — a thread lock that its unlocker never touches again: whoever gets it next may destroy the object
-// that contains it. 4 bytes, constexpr.
+// parting_lock.hpp — a thread lock that its unlocker never touches again: whoever gets it next may destroy
+// the object that contains it. 4 bytes, constexpr.
 //
 //   0 free, 1 held, 2 held and perhaps somebody sleeps
 //
-// unlock() is one exchange; a wake-up that follows uses the address only (a futex call on memory that is gone does
-// nothing, at worst wakes a sleeper for nothing). raw_lock is cheaper to unlock but looks at its memory once more;
-// sync types are destroyed by the goroutine that was just let in, so their wait lists need this one.
+// unlock() is one exchange; a wake-up that follows uses the address only (a futex call on memory that is gone
+// does nothing, at worst wakes a sleeper for nothing). raw_lock is cheaper to unlock but looks at its memory
+// once more; sync types are destroyed by the goroutine that was just let in, so their wait lists need this
+// one.
 #pragma once
 #include <cstdint>
 

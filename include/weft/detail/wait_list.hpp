@@ -1,4 +1,5 @@
-// wait_list.hpp — a lock and a FIFO of parked goroutines: the waiting half of every sync type. 24 bytes, constexpr.
+// wait_list.hpp — a lock and a FIFO of parked goroutines: the waiting half of every sync type. 24 bytes,
+// constexpr.
 #pragma once
 #include <cstddef>
 
@@ -18,13 +19,14 @@ class wait_list {
   wait_list(const wait_list&) = delete;
   wait_list& operator=(const wait_list&) = delete;
 
-  // For destructors: dies with "fatal error: KIND destroyed while goroutine N waits in it" when a live goroutine still
-  // waits; waiters of a finished world are silent.
+  // For destructors: dies with "fatal error: KIND destroyed while goroutine N waits in it" when a live
+  // goroutine still waits; waiters of a finished world are silent.
   void check_destroyed(const char* kind) noexcept {
     if (!seems_empty()) [[unlikely]] check_destroyed_slow(kind);
   }
   // Exact for whoever knows by other means that nobody comes or goes; else a hint.
-  bool seems_empty() const noexcept { return head_.load(rt::relaxed) == nullptr; }   // [order] relaxed: as just said
+  // [order] relaxed: as just said.
+  bool seems_empty() const noexcept { return head_.load(rt::relaxed) == nullptr; }
 
  private:
   friend struct rt::wait_list_access;

@@ -10,6 +10,8 @@ add_library(weft_options INTERFACE)
 target_compile_options(weft_options INTERFACE
   # offsetof: intrusive links lead back to types that are not standard-layout; both compilers define that.
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wno-invalid-offsetof>
+  # GCC 12 warns of overlaps in std::string's own code that cannot be.
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${WEFT_WERROR}>>:-Werror>)
 target_include_directories(weft_options INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 if(WEFT_DEBUG_CHECKS)

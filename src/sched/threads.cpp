@@ -6,6 +6,8 @@
 //   the new M               threads_coming -1; takes an idle P as a spinner, or joins the idle list
 #include "sched/threads.hpp"
 
+#include <signal.h>
+
 #include "base/print.hpp"
 #include "os/os.hpp"
 
@@ -15,6 +17,7 @@ namespace {
 note template_note;
 std::uint32_t to_start = 0;                          // under sched.lock
 atomic<std::uint32_t> service_count{0};
+sigset_t mask_of_run;                                // Ms get it; the template thread, which makes them, blocks all
 
 constexpr std::int64_t retry_ns = 10'000'000;
 
@@ -32,6 +35,7 @@ void machine_main(void* record) noexcept {
   mp->home = find_carried_home();
   os::set_timer_slack(1);
   install_alternate_stack();
+  pthread_sigmask(SIG_SETMASK, &mask_of_run, nullptr);
   sanitizer::adopt_thread(mp->g0_fibre);
   {
     locked hold(sched.lock);
@@ -131,6 +135,7 @@ void start_service_threads() noexcept {
   static bool started = false;                       // under the world lock
   if (started) return;
   started = true;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask_of_run);
   struct service { const char* name; void (*main)(void*); };
   const service all[] = {{"weft-template", [](void* p) { template_main(p); }},
                          {"weft-sysmon", [](void* p) { sysmon_main(p); }},

@@ -48,6 +48,7 @@ void run_main(void* p) {
 void fill_in_main(goroutine* gp, void (*entry)(void*), void* arg) noexcept {
   ::new (gp->inline_closure) main_closure{entry, arg};
   gp->entry = run_main;
+  gp->closure = gp->inline_closure;
   gp->id = sched.world.load(relaxed) == 1 ? 1 : new_goroutine_id(nullptr);
   gp->parent_id = 0;
   gp->created_at = nullptr;

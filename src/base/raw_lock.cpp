@@ -23,17 +23,26 @@ bool several_cpus() noexcept {
 
 }  // namespace
 
-void raw_lock::lock_slow() noexcept {
+bool raw_lock::spin() noexcept {
   for (int round = 0; several_cpus() && round < spin_rounds; ++round) {
     os::cpu_pause(pauses_a_round);
     // [order] acquire: as in lock(). The load first keeps the line shared while somebody holds the lock.
-    if (held_.load(relaxed) == 0 && held_.exchange(1, acquire) == 0) return;
+    if (held_.load(relaxed) == 0 && held_.exchange(1, acquire) == 0) return true;
   }
-  // [order] relaxed: the barrier orders it; step S1 of the header's proof, S2 is the barrier.
+  return false;
+}
+
+void raw_lock::lock_slow() noexcept {
+  if (spin()) return;
+  // S1 and S2 of the header's proof. [order] relaxed: the barrier orders it.
   sleepers_.fetch_add(1, relaxed);
   heavy_barrier();
-  // S3. [order] acquire: as in lock(). A signal or a false wake-up only means another turn.
-  while (held_.exchange(1, acquire) != 0) os::futex_wait(&held_, 1);
+  // S3. [order] acquire: as in lock(). A signal or a false wake-up only means another turn. Whoever was woken spins
+  // again: a wake-up takes so long that a thread which locks in a loop has the lock back by then, each time.
+  while (held_.exchange(1, acquire) != 0) {
+    os::futex_wait(&held_, 1);
+    if (spin()) break;
+  }
   // Only now, as the holder: until here every unlocker had to see this thread.
   sleepers_.fetch_sub(1, relaxed);   // [order] relaxed: our unlock() publishes it with the rest
 }

@@ -53,6 +53,7 @@ class raw_lock {
 
  private:
   void lock_slow() noexcept;
+  bool spin() noexcept;
   void wake_slow() noexcept;
 
   atomic<std::uint32_t> held_{0};

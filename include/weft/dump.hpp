@@ -11,4 +11,8 @@ namespace weft::inline v0 {
 // Parks; from a plain thread it blocks. Throws std::bad_alloc.
 void dump_goroutines(int fd);
 
+// Writes the line that WEFTDEBUG=schedtrace=MS prints at every interval: processors, threads, queues. The numbers are
+// read while everything runs. Does not park; from any goroutine or thread.
+void print_schedtrace(int fd);
+
 }  // namespace weft::inline v0

@@ -7,7 +7,9 @@
 
 #include "base/print.hpp"
 #include "os/os.hpp"
+#include "sched/inside.hpp"
 #include "sched/sched.hpp"
+#include "weft/dump.hpp"
 #include "sched/threads.hpp"
 
 namespace weft::inline v0::rt {
@@ -38,9 +40,8 @@ std::int64_t ms_since_first() noexcept {
   return (now - start) / 1'000'000;
 }
 
-void print_summary(printer& out, bool detail) noexcept {
+void print_summary(printer& out, bool detail, idle_machines waiting) noexcept {
   idle_word::counts idle = sched.idle.look();
-  idle_machines waiting = count_idle_machines();
   out << "SCHED " << ms_since_first() << "ms: gomaxprocs=" << sched.maxprocs.load(relaxed)   // [order] a number
       << " idleprocs=" << idle.idle_processors() << " threads=" << count_threads()
       << " spinningthreads=" << idle.spinning() << " needspinning=" << int{idle.needs_waker() && sched.global.size() > 0}
@@ -118,12 +119,7 @@ void print_details(printer& out) noexcept {
   for_each_goroutine(each, &out);
 }
 
-}  // namespace
-
-void print_schedtrace(bool detail) noexcept {
-  printer out;
-  print_summary(out, detail);
-  if (detail) return print_details(out);
+void print_queues(printer& out) noexcept {
   out << ' ';
   print_per_processor(out, [](processor& p) { return p.queue.size(); });
   out << " schedticks=";
@@ -131,4 +127,28 @@ void print_schedtrace(bool detail) noexcept {
   out << '\n';
 }
 
+}  // namespace
+
+void print_schedtrace(bool detail) noexcept {
+  printer out;
+  print_summary(out, detail, count_idle_machines());
+  if (detail) print_details(out);
+  else print_queues(out);
+}
+
 }  // namespace weft::inline v0::rt
+
+namespace weft::inline v0 {
+
+void print_schedtrace(int fd) {
+  using namespace rt;
+  const idle_machines waiting = [] {
+    inside guard;   // a runtime lock
+    return count_idle_machines();
+  }();
+  printer out(fd);
+  print_summary(out, false, waiting);
+  print_queues(out);
+}
+
+}  // namespace weft::inline v0

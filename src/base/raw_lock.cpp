@@ -37,8 +37,8 @@ void raw_lock::lock_slow() noexcept {
   // S1 and S2 of the header's proof. [order] relaxed: the barrier orders it.
   sleepers_.fetch_add(1, relaxed);
   heavy_barrier();
-  // S3. [order] acquire: as in lock(). A signal or a false wake-up only means another turn. Whoever was woken spins
-  // again: a wake-up takes so long that a thread which locks in a loop has the lock back by then, each time.
+  // S3. [order] acquire: as in lock(). A signal or a false wake-up only means another turn. Whoever was woken
+  // spins again: a wake-up takes so long that a thread which locks in a loop has the lock back by then.
   while (held_.exchange(1, acquire) != 0) {
     os::futex_wait(&held_, 1);
     if (spin()) break;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -42,9 +43,18 @@ struct node : timer_node {
   node() { fire = collect; }
 };
 
+// Something whose memory stays readable until the process ends, as a timer node's must (I2).
+template <class T, class... Args>
+T& lasting(Args... args) {
+  static std::vector<std::shared_ptr<void>> all;
+  auto made = std::make_shared<T>(args...);
+  all.push_back(made);
+  return *made;
+}
+
 TEST_F(timer_heap_test, fires_in_order_and_only_what_is_due) {
   constexpr int count = 5000;
-  std::vector<node> nodes(count);
+  auto& nodes = lasting<std::vector<node>>(count);
   std::vector<int64_t> when(count);
   random_source random(7);
   for (int i = 0; i < count; ++i) heap.arm(nodes[i], when[i] = random.below(10'000));
@@ -69,7 +79,7 @@ TEST_F(timer_heap_test, fires_in_order_and_only_what_is_due) {
 }
 
 TEST_F(timer_heap_test, arm_says_whether_it_is_the_earliest) {
-  node a, b, c;
+  auto &a = lasting<node>(), &b = lasting<node>(), &c = lasting<node>();
   EXPECT_TRUE(heap.arm(a, 100));
   EXPECT_FALSE(heap.arm(b, 200));
   EXPECT_TRUE(heap.arm(c, 50));
@@ -81,7 +91,7 @@ TEST_F(timer_heap_test, arm_says_whether_it_is_the_earliest) {
 }
 
 TEST_F(timer_heap_test, disarmed_does_not_fire) {
-  node a, b;
+  auto &a = lasting<node>(), &b = lasting<node>();
   heap.arm(a, 100);
   heap.arm(b, 200);
   EXPECT_TRUE(a.disarm());
@@ -97,7 +107,7 @@ TEST_F(timer_heap_test, disarmed_does_not_fire) {
 }
 
 TEST_F(timer_heap_test, armed_again_later_or_earlier_fires_once_at_the_new_instant) {
-  node a;
+  auto& a = lasting<node>();
   heap.arm(a, 100);
   heap.arm(a, 300);
   EXPECT_EQ(heap.live(), 1u);
@@ -116,21 +126,21 @@ TEST_F(timer_heap_test, armed_again_later_or_earlier_fires_once_at_the_new_insta
 }
 
 TEST_F(timer_heap_test, zombies_are_bounded) {
-  constexpr unsigned lasting = 1000;
-  std::vector<node> nodes(lasting);
-  for (unsigned i = 0; i < lasting; ++i) heap.arm(nodes[i], 1'000'000 + i);
-  node churned;
+  constexpr unsigned kept = 1000;
+  auto& nodes = lasting<std::vector<node>>(kept);
+  for (unsigned i = 0; i < kept; ++i) heap.arm(nodes[i], 1'000'000 + i);
+  auto& churned = lasting<node>();
   for (int i = 0; i < 100'000; ++i) {
     heap.arm(churned, 500'000 + i);
     EXPECT_TRUE(churned.disarm());
     ASSERT_LE(heap.size() - heap.live(), std::max(64u, heap.size() / 4) + 1);
   }
-  EXPECT_EQ(heap.live(), lasting);
-  EXPECT_EQ(run(2'000'000), lasting);
+  EXPECT_EQ(heap.live(), kept);
+  EXPECT_EQ(run(2'000'000), kept);
 }
 
 TEST_F(timer_heap_test, one_deadline_again_and_again_leaves_no_heap_of_entries) {
-  node a;
+  auto& a = lasting<node>();
   timer_heap other;
   for (int i = 0; i < 100'000; ++i) {   // as a wait_until in a loop does, on two processors in turn
     (i % 2 ? other : heap).arm(a, 1000);
@@ -144,7 +154,7 @@ TEST_F(timer_heap_test, one_deadline_again_and_again_leaves_no_heap_of_entries) 
 }
 
 TEST_F(timer_heap_test, a_node_may_move_between_heaps) {
-  node a;
+  auto& a = lasting<node>();
   timer_heap other;
   heap.arm(a, 100);
   other.arm(a, 200);
@@ -169,7 +179,7 @@ struct ticker : timer_node {
 };
 
 TEST_F(timer_heap_test, a_ticker_arms_itself) {
-  ticker t(10), eager(0);
+  auto &t = lasting<ticker>(10), &eager = lasting<ticker>(0);
   heap.arm(t, 10);
   for (int64_t now = 0; now <= 1000; ++now) run(now);
   EXPECT_EQ(t.ticks, 100);
@@ -184,7 +194,7 @@ TEST_F(timer_heap_test, a_ticker_arms_itself) {
 
 TEST_F(timer_heap_test, absorb_takes_all_and_clear_forgets_all) {
   timer_heap other;
-  std::vector<node> nodes(3000);
+  auto& nodes = lasting<std::vector<node>>(3000);
   for (int i = 0; i < 3000; ++i) (i % 2 ? heap : other).arm(nodes[i], i);
   for (int i = 0; i < 3000; i += 10) nodes[i].disarm();
   heap.absorb(other);
@@ -206,7 +216,7 @@ TEST_F(timer_heap_test, absorb_takes_all_and_clear_forgets_all) {
 
 TEST_F(timer_heap_test, a_million_entries) {
   constexpr unsigned count = 1'000'000;
-  auto nodes = std::make_unique<node[]>(count);
+  auto& nodes = lasting<std::vector<node>>(count);
   random_source random(3);
   for (unsigned i = 0; i < count; ++i) heap.arm(nodes[i], random.below(1'000'000'000));
   EXPECT_EQ(heap.live(), count);
@@ -214,8 +224,8 @@ TEST_F(timer_heap_test, a_million_entries) {
   EXPECT_EQ(heap.size(), 0u);
 }
 
-// Owners disarm while the heap fires: every arming ends exactly one way, and what a claimed fire did is seen after
-// sync_with_fire().
+// Owners disarm while the heap fires: every arming ends exactly one way, and what a claimed fire did is seen
+// after sync_with_fire().
 TEST_F(timer_heap_test, disarm_and_fire_race_exactly_once) {
   struct racer : timer_node {
     atomic<int> fires{0};
@@ -228,7 +238,7 @@ TEST_F(timer_heap_test, disarm_and_fire_race_exactly_once) {
   };
   constexpr int rounds = 20'000;
   timer_heap other;
-  racer nodes[2];
+  auto& nodes = lasting<std::array<racer, 2>>();
   atomic<int64_t> now{0};
   atomic<int> running{2};
   long lost[2] = {};
@@ -284,7 +294,7 @@ TEST_F(timer_heap_test, a_ticker_stops_for_good) {
       };
     }
   };
-  racing_ticker t;
+  auto& t = lasting<racing_ticker>();
   atomic<bool> done{false};
   std::thread owner([&] {
     for (int i = 0; i < 5'000; ++i) {

@@ -8,8 +8,8 @@
 //     sp +  96  d8, d9
 //     sp +  80  x27, x28
 //
-// FPCR is cheap to read, so weft_switch carries the whole floating-point environment and weft_switch_fp is the
-// same function. Unwind rules: as in x86_64.S; there d8 to d15 go by their DWARF numbers, 72 to 79.
+// FPCR is cheap to read, so weft_switch carries the whole floating-point environment and weft_switch_fp is
+// the same function. Unwind rules: as in x86_64.S; there d8 to d15 go by their DWARF numbers, 72 to 79.
 #if defined(__aarch64__)
 
 .macro function name

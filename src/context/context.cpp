@@ -1,5 +1,5 @@
-// context.cpp — fresh contexts, the call on a parked stack, and where a thread keeps what a goroutine carries.
-// The frame that the assembly saves and resumes is drawn in x86_64.S and aarch64.S; `saved` mirrors it.
+// context.cpp — fresh contexts, the call on a parked stack, and where a thread keeps what a goroutine
+// carries. The frame that the assembly saves is drawn in x86_64.S and aarch64.S; `saved` mirrors it.
 #include "context/context.hpp"
 
 #include <cerrno>
@@ -12,7 +12,7 @@ extern "C" {
 void weft_context_begin_after_nop() noexcept;
 void weft_call_on_top_of(weft::rt::context of, void (*fn)(void*), void* arg) noexcept;
 
-// MXCSR of a context that never asked for its own. Read by weft_switch_fp; `used` because the compiler cannot see it.
+// MXCSR of a context that never asked for its own. `used`: only weft_switch_fp reads it.
 [[gnu::visibility("hidden"), gnu::used]] weft::rt::atomic<std::uint32_t> weft_initial_mxcsr{0x1f80};
 }
 
@@ -104,7 +104,9 @@ context make_context(void* stack_top, context_entry entry, void* arg) noexcept {
   return {frame};
 }
 
-void call_on_top_of(const context& of, void (*fn)(void*), void* arg) noexcept { weft_call_on_top_of(of, fn, arg); }
+void call_on_top_of(const context& of, void (*fn)(void*), void* arg) noexcept {
+  weft_call_on_top_of(of, fn, arg);
+}
 
 void reset_fp_env(bool mxcsr_too) noexcept {
   // [order] relaxed: see remember_initial_fp_env

@@ -1,4 +1,5 @@
-// context.hpp — one goroutine's registers, and the switch between two of them. Platform text: x86_64.S, aarch64.S.
+// context.hpp — one goroutine's registers, and the switch between two of them. Platform text: x86_64.S,
+// aarch64.S.
 //
 // What a switch carries (each has a test in tests/unit/context):
 //   callee-saved registers, stack pointer      the switch itself, on the stack it leaves
@@ -8,8 +9,9 @@
 //   sanitizer fibre                            context/sanitizer.hpp
 // A switch moves no locks and no signal mask; those belong to the thread (docs/threads.md).
 //
-// A fresh context starts with the floating-point environment that the process had when the runtime first looked
-// (find_carried_home() on its first thread), so a program built with -ffast-math keeps it in its goroutines.
+// A fresh context starts with the floating-point environment that the process had when the runtime first
+// looked (find_carried_home() on its first thread), so a program built with -ffast-math keeps it in its
+// goroutines.
 #pragma once
 #include <cstdint>
 
@@ -28,22 +30,23 @@ using context_entry = void (*)(void* arg);
 context make_context(void* stack_top, context_entry entry, void* arg) noexcept;
 
 extern "C" {
-// Saves the caller in *from and resumes `to`. Returns when somebody switches back to *from, perhaps on another
-// thread: nothing derived from a thread_local may be live across it.
+// Saves the caller in *from and resumes `to`. Returns when somebody switches back to *from, perhaps on
+// another thread: nothing derived from a thread_local may be live across it.
 void weft_switch(context* from, context to) noexcept;
-// The same, and MXCSR too: needed when either side asked for it. Either function resumes what the other saved; a
-// context saved by weft_switch gets the initial MXCSR from weft_switch_fp.
+// The same, and MXCSR too: needed when either side asked for it. Either function resumes what the other
+// saved; a context saved by weft_switch gets the initial MXCSR from weft_switch_fp.
 void weft_switch_fp(context* from, context to) noexcept;
 // Resumes `to`; the caller's stack is dead from here on. MXCSR: see reset_fp_env().
 [[noreturn]] void weft_jump(context to) noexcept;
 }
 
-// Calls fn(arg) on top of the parked context `of`, below its saved registers, and returns to the caller: how a dump
-// walks the stack of a goroutine that is not running. Unwinding inside fn sees of's frames. Nothing of `of` changes.
+// Calls fn(arg) on top of the parked context `of`, below its saved registers, and returns to the caller: how
+// a dump walks the stack of a goroutine that is not running. Unwinding inside fn sees of's frames. Nothing of
+// `of` changes.
 void call_on_top_of(const context& of, void (*fn)(void*), void* arg) noexcept;
 
-// Gives the calling thread a fresh context's floating-point environment: for the next goroutine on the stack of one
-// that ended, where no switch does it. `mxcsr_too`: the one that ended had asked for MXCSR.
+// Gives the calling thread a fresh context's floating-point environment: for the next goroutine on the stack
+// of one that ended, where no switch does it. `mxcsr_too`: the one that ended had asked for MXCSR.
 void reset_fp_env(bool mxcsr_too) noexcept;
 
 // The C++ runtime's per-thread exception state and errno, as they travel with a goroutine.

@@ -1,10 +1,14 @@
 // sanitizer.cpp — the sanitizers' side of a switch. Empty in ordinary builds.
 //
-// The TSan pool: an ended fibre waits at the end of a queue until at least `distance` others have ended after it. A
-// handle remembers what its last goroutine knew; two goroutines that follow each other on one handle would seem
-// ordered, and a race between them would be missed. A goroutine that returned has left every instrumented function,
-// so the handle's shadow call stack is empty again (functions left by an exception are left too, for TSan). One
-// that was abandoned has not: its handle is destroyed, never reused.
+// The TSan pool: an ended fibre waits at the end of a queue until at least `distance` others have ended after
+// it. A handle remembers what its last goroutine knew; two goroutines that follow each other on one handle
+// would seem ordered, and a race between them would be missed. A goroutine that returned has left every
+// instrumented function, so the handle's shadow call stack is empty again (functions left by an exception are
+// left too, for TSan). One that was abandoned has not: its handle is destroyed, never reused.
+//
+// A stack that passes from one goroutine to the next would look like a race on everything that lies on it. So
+// the last thing a fibre does is a release on its stack, and the first thing the next one does there an
+// acquire.
 #include "context/sanitizer.hpp"
 
 #include "base/check.hpp"
@@ -49,10 +53,14 @@ class fibre_pool {
     locked guard(lock_);
     queue_[(first_ + size_++) % most_fibres] = handle;
   }
-  void destroy(void* handle) noexcept {
+  void destroy(void* handle, const void* stack) noexcept {
     locked guard(lock_);
-    --alive_;
+    void* self = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(handle, no_sync);
+    hb_release(stack);                        // for it: it never came to that
+    __tsan_switch_to_fiber(self, no_sync);
     __tsan_destroy_fiber(handle);
+    --alive_;
   }
 
  private:
@@ -62,8 +70,8 @@ class fibre_pool {
     --size_;
     return handle;
   }
-  // A new fibre knows what its creator knows. The creator is a fibre that never did anything, not the goroutine
-  // that happens to run here.
+  // A new fibre knows what its creator knows. The creator is a fibre that never did anything, not the
+  // goroutine that happens to run here.
   void* create() noexcept {
     if (origin_ == nullptr) origin_ = __tsan_create_fiber(0);
     void* self = __tsan_get_current_fiber();
@@ -90,18 +98,22 @@ void fibre_end(fibre& f) noexcept {
   f = {};
 }
 void fibre_discard(fibre& f) noexcept {
-  if (f.handle) pool.destroy(f.handle);
+  if (f.handle) pool.destroy(f.handle, f.fake_stack);
   f = {};
 }
 void adopt_thread(fibre& f) noexcept { f.handle = __tsan_get_current_fiber(); }
-void before_switch(fibre&, fibre& to, const void*, std::size_t, bool) noexcept {
+void before_switch(fibre& from, fibre& to, const void* to_stack_bottom, std::size_t, bool dying) noexcept {
+  if (dying) hb_release(from.fake_stack);
   __tsan_switch_to_fiber(to.handle, no_sync);
+  if (to.fake_stack == to_stack_bottom) return;
+  to.fake_stack = const_cast<void*>(to_stack_bottom);
+  hb_acquire(to_stack_bottom);
 }
 void after_switch(fibre&) noexcept {}
 void unpoison_stack(void*, std::size_t) noexcept {}
 void stack_root(const void*, std::size_t, bool) noexcept {}
-void hb_release(const void* address) noexcept { __tsan_release(const_cast<void*>(address)); }
-void hb_acquire(const void* address) noexcept { __tsan_acquire(const_cast<void*>(address)); }
+void hb_release(const void* address) noexcept { if (address) __tsan_release(const_cast<void*>(address)); }
+void hb_acquire(const void* address) noexcept { if (address) __tsan_acquire(const_cast<void*>(address)); }
 
 #elif defined(WEFT_ASAN)
 

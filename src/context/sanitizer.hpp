@@ -1,14 +1,14 @@
 // sanitizer.hpp — what ASan and TSan must be told about stacks and switches. All of it compiles to nothing in
 // ordinary builds. The only file of the project, with sanitizer.cpp, that looks at sanitizer macros.
 //
-// ASan keeps a fake stack and bounds per fibre. TSan keeps a clock per fibre; its handles are scarce (8,128 threads
-// and fibres in GCC 12) and dear (0.3 to 1 ms each there), so they are pooled and taken at first run. The runtime
-// itself is not instrumented by TSan: like Go's race detector, the operations say which edges they make
-// (hb_release / hb_acquire on the address of the object), so a report is about the user's code and a missing edge
-// between two goroutines is found even on one thread.
+// ASan keeps a fake stack and bounds per fibre. TSan keeps a clock per fibre; its handles are scarce (8,128
+// threads and fibres in GCC 12) and dear (0.3 to 1 ms each there), so they are pooled and taken at first run.
+// The runtime itself is not instrumented by TSan: like Go's race detector, the operations say which edges
+// they make (hb_release / hb_acquire on the address of the object), so a report is about the user's code and
+// a missing edge between two goroutines is found even on one thread.
 //
-// Not here: Valgrind's stack registration. Its client requests need its headers and a few instructions at each
-// stack; --max-stackframe does for the rare run.
+// Not here: Valgrind's stack registration. Its client requests need its headers and a few instructions at
+// each stack; --max-stackframe does for the rare run.
 #pragma once
 #include <cstddef>
 
@@ -36,12 +36,12 @@ inline constexpr bool thread = false;
 // Per goroutine (and per thread's own stack). Zero-initialised.
 struct fibre {
   void* handle = nullptr;       // TSan's
-  void* fake_stack = nullptr;   // ASan's, while not running
+  void* fake_stack = nullptr;   // ASan's, while not running; for TSan the bottom of its stack
 };
 
 #if defined(WEFT_ASAN) || defined(WEFT_TSAN)
 
-void fibre_start(fibre& f) noexcept;                    // a goroutine gets a stack: a TSan handle from the pool
+void fibre_start(fibre& f) noexcept;                    // a goroutine gets a stack: TSan handle from the pool
 void fibre_end(fibre& f) noexcept;                      // it has returned and left its stack for good
 void fibre_discard(fibre& f) noexcept;                  // it was abandoned in the middle of something
 void adopt_thread(fibre& f) noexcept;                   // the calling thread's own stack
@@ -54,8 +54,8 @@ void after_switch(fibre& arrived) noexcept;
 
 void unpoison_stack(void* bottom, std::size_t size) noexcept;   // before a stack is used again (ASan)
 
-// LSan looks for pointers in a stack that is not a thread's own only when it is told of it. Without the guard: it
-// would read that. Called with `add` when a stack leaves its slab, without when it comes back.
+// LSan looks for pointers in a stack that is not a thread's own only when it is told of it. Without the
+// guard: it would read that. Called with `add` when a stack leaves its slab, without when it comes back.
 void stack_root(const void* bottom, std::size_t size, bool add) noexcept;
 
 // Happens-before edges (TSan), by address.

@@ -1,7 +1,8 @@
-// thread_pointer.hpp — which machine the calling thread is: the library's one thread_local, and how to read it.
+// thread_pointer.hpp — which machine the calling thread is: the library's one thread_local, and how to read
+// it.
 //
-//   weft_this_machine   a hidden initial-exec TLS word: no allocation at first touch, also in the shared library
-//                       and in a signal handler; null on a thread that the runtime does not know
+//   weft_this_machine   a hidden initial-exec TLS word: no allocation at first touch, also in the shared
+//                       library and in a signal handler; null on a thread that the runtime does not know
 //
 // T1  a goroutine changes its thread when it parks, so the value is read anew at each use. The compiler may
 //     assume that a thread_local stays where it is for the whole of a function, and keeps its address across

@@ -12,8 +12,9 @@
 // MXCSR (reading it costs 5 ns); weft_switch_fp, when it meets that 0, loads weft_initial_mxcsr.
 //
 // The frame looks the same before and after rsp is replaced, so one set of unwind rules serves both sides.
-// `ret`, not `pop` and an indirect jump: it keeps the return-address predictor in step with the call that came
-// here. Two goroutines that yield in the same code: 4 ns with ret, 28 with jmp; four calls deep, 9 and 72.
+// `ret`, not `pop` and an indirect jump: it keeps the return-address predictor in step with the call that
+// came here. Two goroutines that yield in the same code: 4 ns with ret, 28 with jmp; four calls deep, 9 and
+// 72.
 #if defined(__x86_64__)
 
 .macro function name
@@ -174,9 +175,9 @@ weft_call_on_top_of:
   .cfi_endproc
   .size weft_call_on_top_of, . - weft_call_on_top_of
 
-// Where a fresh context begins: entry in rbx, its argument in r12, rsp aligned to 16. An unwinder looks up the
-// address before the one a frame returns to: the nop keeps that inside this function for a context that has not
-// run yet, whose return address is the instruction after it.
+// Where a fresh context begins: entry in rbx, its argument in r12, rsp aligned to 16. An unwinder looks up
+// the address before the one a frame returns to: the nop keeps that inside this function for a context that
+// has not run yet, whose return address is the instruction after it.
 function weft_context_begin
 weft_context_begin:
   .cfi_startproc

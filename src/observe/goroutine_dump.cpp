@@ -233,7 +233,7 @@ void dump_at_death(const void* fault_context) noexcept {
       machine* mp = this_machine();
       dump raw(space, 2, names.fd(), mp ? mp->current : nullptr, fault_context);
       raw.write_first();
-      if (level != traceback_level::single) raw.write_others();
+      if (level != traceback_level::single || !mp || !mp->current) raw.write_others();
     }
     show_names(names, 2, naming_limit_at_death);
   }

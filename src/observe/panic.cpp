@@ -10,6 +10,7 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "base/check.hpp"
 #include "base/print.hpp"
@@ -32,7 +33,13 @@ struct plain_name {   // demangled where memory allows
   ~plain_name() { free(text); }
   plain_name(const plain_name&) = delete;
   plain_name& operator=(const plain_name&) = delete;
-  const char* get() const noexcept { return text ? text : mangled; }
+  // Without the wrapper that std::throw_with_nested puts around the type.
+  std::string_view get() const noexcept {
+    constexpr std::string_view wrapper = "std::_Nested_exception<";
+    std::string_view name = text ? text : mangled;
+    if (!name.starts_with(wrapper)) return name;
+    return name.substr(wrapper.size(), name.size() - wrapper.size() - 1);
+  }
   const char* mangled;
   char* text;
 };

@@ -98,6 +98,7 @@ const machine* machine_that_runs(const goroutine* gp) noexcept {
 void print_goroutine(printer& out, const goroutine* gp) noexcept {
   g_status status = gp->status.load(relaxed);   // [order] relaxed: numbers to show
   if (gp->id == 0 || status == g_status::idle || status == g_status::dead) return;   // a block in a free list
+  if (gp->is_thread && status != g_status::waiting) return;   // a plain thread that merely exists
   const machine* mp = status == g_status::running ? machine_that_runs(gp) : nullptr;
   out << "  G" << gp->id << ": status=" << static_cast<unsigned>(status) << '('
       << (status == g_status::waiting ? to_text(gp->reason.load(relaxed)) : "") << ") m=";

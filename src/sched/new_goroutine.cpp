@@ -10,7 +10,7 @@
 namespace weft::inline v0::rt {
 
 void submit_new(machine* mp, goroutine* gp) noexcept {
-  sched.live_goroutines.fetch_add(1, relaxed);       // [order] relaxed: a count
+  if (mp->pp != nullptr) ++mp->pp->born;
   sanitizer::hb_release(gp);
   emit(event::goroutine_create, gp->id);
   if (mp->pp == nullptr && !sched.running.load(acquire)) {   // [order] acquire: pairs with begin_world()
@@ -21,6 +21,7 @@ void submit_new(machine* mp, goroutine* gp) noexcept {
       return;
     }
   }
+  if (mp->pp == nullptr) sched.born_elsewhere.fetch_add(1, relaxed);   // [order] relaxed: a count
   gp->world = static_cast<std::uint16_t>(sched.world.load(relaxed));
   make_runnable(mp, gp, true);
 }
@@ -62,9 +63,19 @@ goroutine* newborn(void (*entry)(void*), void* arg) noexcept {
 
 }  // namespace weft::inline v0::rt
 
+namespace weft::inline v0 {
+namespace {
+
+struct bad_go final : std::bad_function_call {
+  const char* what() const noexcept override { return "go of nil func value"; }
+};
+
+}  // namespace
+}  // namespace weft::inline v0
+
 namespace weft::inline v0::detail {
 
-void throw_nil_function() { throw std::bad_function_call(); }
+void throw_nil_function() { throw bad_go(); }
 
 unborn conceive(const birth& how, std::size_t size, std::size_t align) {
   void* own = nullptr;

@@ -70,7 +70,7 @@ void refuse_nil(const F& f) {
 }
 
 template <class Closure, class F, class... Args>
-void start(const birth& how, F&& f, Args&&... args) {
+[[gnu::always_inline]] inline void start(const birth& how, F&& f, Args&&... args) {
   refuse_nil(f);
   unborn u = conceive(how, sizeof(Closure), alignof(Closure));
   struct guard_t {

@@ -15,8 +15,10 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "observe/symbolizer/names.hpp"
 
@@ -57,7 +59,9 @@ bool is_hidden(std::string_view name) {
   for (std::string_view prefix : plain) {
     if (name.starts_with(prefix)) return true;
   }
-  if (name.starts_with("weft::v0::rt::") || name.starts_with("weft::v0::detail::")) return true;
+  for (std::string_view prefix : {"weft::v0::rt::", "weft::v0::detail::", "weft::v0::run<", "weft::v0::spawn<"}) {
+    if (name.starts_with(prefix)) return true;   // what has no linkage name lies in a function, or is one of a few
+  }
   if (!name.starts_with("_Z")) return false;
   name.remove_prefix(2);
   bool is_local = name.starts_with('Z');   // a lambda in a function
@@ -65,6 +69,18 @@ bool is_hidden(std::string_view name) {
   while (!name.empty() && std::strchr("NKRO", name.front())) name.remove_prefix(1);
   return name.starts_with("4weft2v02rt") || name.starts_with("4weft2v06detail") ||
          (is_local && (name.starts_with("4weft2v03run") || name.starts_with("4weft2v05spawn")));
+}
+
+bool starts_goroutines(std::string_view name) {
+  for (std::string_view prefix : {"_ZN4weft2v02goI", "_ZN4weft2v05spawnI", "weft::v0::go<", "weft::v0::spawn<"}) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+// The C++ runtime between the throw and us, where it has no names.
+bool is_unwinder(const std::string& module) {
+  return module.find("/libstdc++.so") != module.npos || module.find("/libgcc_s.so") != module.npos;
 }
 
 bool is_throw(const function& f) {
@@ -80,19 +96,29 @@ class filter {
     constexpr std::string_view created = "created by goroutine ";
     frame f;
     if (text.starts_with('\t') && parse(std::string_view(text).substr(1), f)) {
-      show(f, names_.find(f.module, f.offset, f.exact));
+      show(f, find(f));
     } else if (std::size_t at = text.find(" at "); text.starts_with(created) && at != text.npos &&
                                                    parse(std::string_view(text).substr(at + 4), f)) {
       show_creator(text.substr(created.size(), at - created.size()), f);
     } else {
       std::cout << text << '\n';
+      std::cout.flush();   // whoever waits for us may run out of patience: what is done is done
     }
-    std::cout.flush();   // whoever waits for us may run out of patience: what is done is done
   }
 
  private:
+  // A thousand goroutines wait in the same few places.
+  const place& find(const frame& f) {
+    auto [at, is_new] = known_.try_emplace({f.module, f.offset, f.exact});
+    if (is_new) at->second = names_.find(f.module, f.offset, f.exact);
+    return at->second;
+  }
+
   void show(const frame& f, const place& where) {
-    if (where.functions.empty()) return show_unknown(f);
+    if (where.functions.empty()) {
+      if (show_all_ || !is_unwinder(f.module)) show_unknown(f);
+      return;
+    }
     for (const function& fn : where.functions) {
       if (!show_all_ && is_hidden(fn.linkage_name)) continue;
       if (is_throw(fn)) std::cout << "panic(...)\n";
@@ -111,10 +137,9 @@ class filter {
 
   // The place in go() where the runtime was entered; the user's function is the first one that is not ours.
   void show_creator(const std::string& id, const frame& f) {
-    place where = names_.find(f.module, f.offset, f.exact);
+    const place& where = find(f);
     auto is_users = [&](const function& fn) {
-      return show_all_ || !(is_hidden(fn.linkage_name) || fn.linkage_name.starts_with("_ZN4weft2v02go") ||
-                            fn.linkage_name.starts_with("_ZN4weft2v05spawn"));
+      return show_all_ || !(is_hidden(fn.linkage_name) || starts_goroutines(fn.linkage_name));
     };
     auto fn = std::find_if(where.functions.begin(), where.functions.end(), is_users);
     if (fn == where.functions.end() && !where.functions.empty()) fn = where.functions.end() - 1;
@@ -134,6 +159,7 @@ class filter {
   }
 
   names names_;
+  std::map<std::tuple<std::string, std::uint64_t, bool>, place> known_;
   bool show_all_;
 };
 

@@ -42,18 +42,19 @@ Dwarf_Die definition_of(Dwarf_Die die) {
   return die;
 }
 
-// For functions without a linkage name, as lambdas that are always inlined: "main::<lambda(int)>::operator()".
-std::string qualified_name(Dwarf_Die* die) {
-  Dwarf_Die definition = definition_of(*die);
+// For functions without a linkage name, as lambdas that are always inlined: "main::{lambda}::operator()".
+std::string qualified_name(Dwarf_Die die) {
+  Dwarf_Die definition = definition_of(die);
+  int tag = dwarf_tag(&definition);
+  const char* own = dwarf_diename(&definition);
+  std::string name = own ? own : tag == DW_TAG_namespace ? "(anonymous namespace)" : "{lambda}";
   Dwarf_Die* scopes = nullptr;
   int n = dwarf_getscopes_die(&definition, &scopes);
-  std::string name;
-  for (int i = 0; i < n; ++i) {
-    int tag = dwarf_tag(&scopes[i]);
-    if (tag == DW_TAG_lexical_block || tag == DW_TAG_compile_unit) continue;
-    const char* part = dwarf_diename(&scopes[i]);
-    if (!part) part = tag == DW_TAG_namespace ? "(anonymous namespace)" : "{lambda}";
-    name = part + (name.empty() ? "" : "::" + name);
+  for (int i = 1; i < n; ++i) {
+    int outer = dwarf_tag(&scopes[i]);
+    if (outer == DW_TAG_lexical_block || outer == DW_TAG_inlined_subroutine) continue;
+    if (outer != DW_TAG_compile_unit) name = qualified_name(scopes[i]) + "::" + name;
+    break;
   }
   free(scopes);
   return name;
@@ -65,7 +66,7 @@ function named(Dwarf_Die* die) {
     f.linkage_name = linkage;
     f.name = demangled(f.linkage_name);
   } else {
-    f.linkage_name = f.name = qualified_name(die);
+    f.linkage_name = f.name = qualified_name(*die);
   }
   return f;
 }

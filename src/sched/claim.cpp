@@ -107,16 +107,16 @@ void wait_for_p_here(machine* mp) noexcept {
   {
     locked hold(sched.lock);
     sched.global.push_back(gp);
+    mp->waits_for_p = true;
   }
   if (mp->pp != nullptr)
     hand_off_p(release_p(mp));
   else
     wake_p();
+  processor* pp;
   do mp->park_note.sleep();
-  while (mp->next_pp == nullptr && !mp->lost.load(acquire));
-  if (mp->lost.load(acquire)) sleep_for_ever();
-  processor* pp = mp->next_pp;
-  mp->next_pp = nullptr;
+  while ((pp = take_next_p(mp)) == nullptr && !mp->lost.load(acquire));   // [order] acquire: pairs with lose()
+  if (pp == nullptr) sleep_for_ever();
   acquire_p(mp, pp);
   gp->bound = was_bound;
   gp->status.store(g_status::running, relaxed);

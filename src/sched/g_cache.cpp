@@ -136,6 +136,15 @@ std::uint64_t new_goroutine_id(processor* pp) noexcept {
   return pp->next_id++;
 }
 
+std::int64_t live_goroutines() noexcept {
+  std::uint64_t born = sched.born_elsewhere.load(relaxed), ended = 0;
+  for (std::uint32_t i = 0; i < sched.highest_maxprocs.load(relaxed); ++i) {   // Ps taken away keep their counts
+    ended += sched.processors[i].ended;
+    born += sched.processors[i].born;
+  }
+  return static_cast<std::int64_t>(born - ended);
+}
+
 void for_each_goroutine(void (*f)(goroutine*, void*), void* arg) noexcept {
   for (slab* s = blocks.all.load(acquire); s != nullptr; s = s->next_slab) {
     const std::uint32_t n = s->carved.load(acquire);

@@ -11,9 +11,12 @@ namespace weft::inline v0::rt {
 
 void start_locked_m(machine* mp, goroutine* gp) noexcept {
   machine* owner = gp->bound;
-  owner->next_pp = release_p(mp);
-  owner->park_note.wake();
-  stop_m(mp);
+  {
+    locked hold(sched.lock);                         // settles with the end of the world (world.cpp)
+    owner->waits_for_p = false;
+    if (!owner->lost.load(relaxed)) give_p(owner, release_p(mp));
+  }
+  if (mp->pp == nullptr) stop_m(mp);
 }
 
 void stop_locked_m(machine* mp) noexcept {
@@ -34,18 +37,17 @@ void stop_locked_m(machine* mp) noexcept {
     ++sched.locked_idle;
     check_dead();
   }
+  processor* pp;
   do mp->park_note.sleep();
-  while (mp->next_pp == nullptr && !sched.ended.load(acquire) && !mp->lost.load(acquire));
+  while ((pp = take_next_p(mp)) == nullptr && !sched.ended.load(acquire));   // [order] acquire: pairs with end_main()
   {
     locked hold(sched.lock);
     --sched.locked_idle;
   }
-  if (processor* pp = mp->next_pp) {
-    mp->next_pp = nullptr;
+  if (pp != nullptr) {
     acquire_p(mp, pp);
     return;
   }
-  if (mp->lost.load(acquire)) sleep_for_ever();
   mp->locked_gp = nullptr;                           // the world has ended: the goroutine never runs again
 }
 

@@ -41,11 +41,12 @@ struct alignas(cache_line) machine {
 
   // ---- set by whoever wakes it, before note.wake() ----
   alignas(cache_line) note park_note;
-  processor* next_pp = nullptr;
+  atomic<processor*> next_pp{nullptr};
 
   // ---- under sched.lock ----
   machine* link = nullptr;            // the idle list
   bool on_idle_list = false;
+  bool waits_for_p = false;           // in wait_for_p_here: its goroutine is queued, bound to it
 
   // ---- constant after its start, or under sched.lock ----
   machine* next_machine = nullptr;    // all Ms, never freed (docs/threads.md)
@@ -54,6 +55,7 @@ struct alignas(cache_line) machine {
   goroutine* locked_gp = nullptr;     // thread_lock: nothing else runs here
   atomic<bool> lost{false};           // its world has ended while it was in foreign code: it sleeps at its next crossing
   goroutine* thread_gp = nullptr;     // is_foreign: its thread-backed G
+  bool parked_for_ever = false;       // is_foreign: its park has no deadline; written before the commit
 };
 
 }  // namespace weft::inline v0::rt

@@ -9,8 +9,18 @@
 
 namespace weft::inline v0::rt {
 
+namespace {
+
+void count_birth(machine* mp) noexcept {
+  if (mp->pp != nullptr)
+    ++mp->pp->born;
+  else
+    sched.born_elsewhere.fetch_add(1, relaxed);      // [order] relaxed: a count
+}
+
+}  // namespace
+
 void submit_new(machine* mp, goroutine* gp) noexcept {
-  if (mp->pp != nullptr) ++mp->pp->born;
   sanitizer::hb_release(gp);
   emit(event::goroutine_create, gp->id);
   if (mp->pp == nullptr && !sched.running.load(acquire)) {   // [order] acquire: pairs with begin_world()
@@ -21,7 +31,7 @@ void submit_new(machine* mp, goroutine* gp) noexcept {
       return;
     }
   }
-  if (mp->pp == nullptr) sched.born_elsewhere.fetch_add(1, relaxed);   // [order] relaxed: a count
+  count_birth(mp);
   gp->world = static_cast<std::uint16_t>(sched.world.load(relaxed));
   make_runnable(mp, gp, true);
 }
@@ -56,7 +66,7 @@ goroutine* newborn(void (*entry)(void*), void* arg) noexcept {
   gp->created_at = nullptr;
   gp->world = static_cast<decltype(gp->world)>(sched.world.load(relaxed));   // [order] relaxed: timers fire in it
   gp->status.store(g_status::waiting, relaxed);      // [order] relaxed: it is nobody's yet
-  sched.live_goroutines.fetch_add(1, relaxed);       // [order] relaxed: a count
+  count_birth(mp);
   emit(event::goroutine_create, gp->id);
   return gp;
 }

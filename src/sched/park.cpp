@@ -7,14 +7,20 @@
 namespace weft::inline v0::rt {
 namespace {
 
-// A foreign thread's goroutine is its thread: the commit publishes it, the note keeps a wake that comes first.
-void park_thread(goroutine* gp, commit_fn commit, void* arg) noexcept {
-  sched.threads_parked.fetch_add(1, acq_rel);        // [order] acq_rel: read by check_dead()
+// A foreign thread's goroutine is its thread: the commit publishes it, the note keeps a wake that comes first. The waker
+// takes it out of the count of parked threads, not the sleeper: woken and not yet running it is not asleep (deadlock.cpp).
+bool park_thread(goroutine* gp, commit_fn commit, void* arg, std::int64_t deadline) noexcept {
+  const bool for_ever = deadline == os::forever;     // else it wakes itself: not asleep for the deadlock detector
+  gp->home->parked_for_ever = for_ever;
+  if (for_ever) sched.threads_parked.fetch_add(1, acq_rel);   // [order] acq_rel: read by check_dead()
   commit(arg);
-  if (sched.running.load(relaxed)) look_for_deadlock();
-  gp->home->park_note.sleep();
-  sched.threads_parked.fetch_sub(1, acq_rel);
-  gp->status.store(g_status::running, relaxed);
+  if (for_ever && sched.running.load(relaxed)) look_for_deadlock();
+  return gp->home->park_note.sleep(deadline);
+}
+
+void wake_thread(goroutine* gp) noexcept {
+  if (gp->home->parked_for_ever) sched.threads_parked.fetch_sub(1, acq_rel);   // [order] as above
+  gp->home->park_note.wake();
 }
 
 void switch_away(machine* mp, goroutine* gp, commit_fn commit, void* arg) noexcept {
@@ -58,11 +64,26 @@ void park(wait_reason reason, commit_fn commit, void* arg) noexcept {
   gp->waiting_since.store(sched.coarse_now.load(relaxed), relaxed);   // [order] relaxed: for dumps
   gp->status.store(g_status::waiting, relaxed);      // [order] relaxed: published by the commit
   if (gp->is_thread) [[unlikely]] {
-    park_thread(gp, commit, arg);
+    park_thread(gp, commit, arg, os::forever);
+    gp->status.store(g_status::running, relaxed);
   } else {
     emit(event::goroutine_block, gp->id, static_cast<std::uint64_t>(reason));
     switch_away(mp, gp, commit, arg);
   }
+  sanitizer::hb_acquire(gp);
+}
+
+// No P, so no timer heap: the thread sleeps with a deadline, and claims the wait itself when that comes first.
+void park_thread_until(wait_reason reason, commit_fn commit, void* arg, std::int64_t deadline) noexcept {
+  goroutine* gp = current();
+  gp->reason.store(reason, relaxed);
+  gp->waiting_since.store(sched.coarse_now.load(relaxed), relaxed);   // [order] relaxed: for dumps
+  gp->status.store(g_status::waiting, relaxed);
+  if (!park_thread(gp, commit, arg, deadline)) {
+    if (gp->wait.claim(wait_word::timed_out) == wait_word::claimed::lost)
+      gp->home->park_note.sleep();                   // somebody else won: his ready() is on its way
+  }
+  gp->status.store(g_status::running, relaxed);
   sanitizer::hb_acquire(gp);
 }
 
@@ -103,7 +124,7 @@ void make_runnable(machine* mp, goroutine* gp, bool next) noexcept {
 void ready(goroutine* gp) noexcept {
   sanitizer::hb_release(gp);
   if (gp->is_thread) [[unlikely]] {
-    gp->home->park_note.wake();
+    wake_thread(gp);
     return;
   }
   if (gp->status.load(relaxed) == g_status::abandoned) [[unlikely]] return;
@@ -117,7 +138,7 @@ void ready_all(ready_batch& batch) noexcept {
   while (goroutine* gp = batch.pop()) {
     sanitizer::hb_release(gp);
     if (gp->is_thread)
-      gp->home->park_note.wake();
+      wake_thread(gp);
     else if (gp->status.load(relaxed) != g_status::abandoned) {
       emit(event::goroutine_unblock, gp->id);
       gp->status.store(g_status::runnable, relaxed);

@@ -20,6 +20,9 @@ goroutine* current() noexcept;
 // Parks the calling goroutine until ready(). Returns inside, perhaps on another thread.
 void park(wait_reason reason, commit_fn commit, void* arg) noexcept;
 
+// The same for a thread-backed goroutine whose wait has a deadline: it claims gp->wait for the time-out itself.
+void park_thread_until(wait_reason reason, commit_fn commit, void* arg, std::int64_t deadline) noexcept;
+
 // Makes a parked goroutine runnable: it takes run_next of the caller's P (Go's rule: it inherits the rest of the slice).
 // Holding no channel, wait-list or timer lock. Exactly one call per park.
 void ready(goroutine* gp) noexcept;

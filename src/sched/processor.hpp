@@ -27,6 +27,7 @@ struct alignas(cache_line) processor {
   std::uint32_t id = 0;
   owned<std::uint32_t> schedtick{0};      // +1 per slice; Go's schedtick
   std::uint64_t next_id = 0, end_id = 0;  // goroutine ids handed out in batches
+  owned<std::uint64_t> born{0}, ended{0}; // goroutines, for num_goroutine(): sums over all Ps
   stack_list<goroutine, &goroutine::link> free_goroutines;
   stack_cache stacks;
   owned<std::uint32_t> switches{0};       // +1 per switch, also along run_next: "this P is moving"

@@ -44,8 +44,9 @@ struct scheduler {
   atomic<bool> running{false};                 // between the beginning and the end of run()
   atomic<bool> ended{false};                   // the main goroutine has returned
   atomic<std::uint32_t> maxprocs{0};
+  atomic<std::uint32_t> highest_maxprocs{0};   // in this world
   atomic<std::int64_t> coarse_now{0};          // os::nanotime as of sysmon's or an idle M's last look
-  atomic<std::int64_t> live_goroutines{0};
+  atomic<std::uint64_t> born_elsewhere{0};     // by threads without a P; the rest is counted in the Ps
   atomic<std::int64_t> poll_until{os::forever}; // when the M in the poller will wake
   atomic<bool> polling{false};                 // an M waits in the poller
   atomic<std::uint32_t> futile_wakes{0};       // spinners in a row that found nothing (wake.cpp)
@@ -86,6 +87,12 @@ void schedule(machine* mp) noexcept;           // on g0; returns when the world 
 void stop_m(machine* mp) noexcept;             // sleeps in the idle list until somebody gives it a P
 void acquire_p(machine* mp, processor* pp) noexcept;
 processor* release_p(machine* mp) noexcept;    // the M's P, now nobody's
+// What a waker left for mp. [order] acquire: pairs with the release in give_p.
+inline processor* take_next_p(machine* mp) noexcept { return mp->next_pp.exchange(nullptr, acquire); }
+inline void give_p(machine* mp, processor* pp) noexcept {
+  mp->next_pp.store(pp, release);
+  mp->park_note.wake();
+}
 void park_stopped_p(machine* mp) noexcept;     // the world is being stopped: leave the P there, sleep
 void leave_world(machine* mp) noexcept;        // the world has ended: sleep until the next (the first M: drop its P)
 
@@ -130,6 +137,7 @@ void put_local(processor* pp, goroutine* gp) noexcept;                    // rin
 goroutine* take_goroutine(processor* pp) noexcept;       // null: memory has run out. pp may be null
 void free_goroutine(processor* pp, goroutine* gp) noexcept;
 std::uint64_t new_goroutine_id(processor* pp) noexcept;
+std::int64_t live_goroutines() noexcept;       // of this world; advisory
 void for_each_goroutine(void (*f)(goroutine*, void*), void* arg) noexcept;   // every block ever used, by address
 void drain_goroutines(processor* pp) noexcept;           // a P is destroyed
 std::size_t scavenge_goroutines() noexcept;              // gives whole free slabs back; helper thread

@@ -68,8 +68,7 @@ processor* release_p(machine* mp) noexcept {
   WEFT_CHECK(pp != nullptr);
   mp->pp = nullptr;
   mp->lease.drop();
-  pp->mp.store(nullptr, relaxed);
-  pp->status.store(p_status::idle, relaxed);
+  pp->mp.store(nullptr, relaxed);                    // its status is for whoever gets it to say
   emit(event::processor_stop, pp->id);
   return pp;
 }
@@ -82,12 +81,12 @@ void stop_m(machine* mp) noexcept {
     mp->on_idle_list = true;
     check_dead();
   }
-  mp->park_note.sleep();
+  // A note may hold a wake from an earlier sleep: what counts is the P. The M in run() also comes back at the end.
+  processor* pp;
+  do mp->park_note.sleep();
+  while ((pp = take_next_p(mp)) == nullptr && !(mp->is_first && sched.ended.load(acquire)));
   sched.coarse_now.store(os::nanotime(), relaxed);   // [order] relaxed: a coarse clock
-  if (processor* pp = mp->next_pp) {
-    mp->next_pp = nullptr;
-    acquire_p(mp, pp);
-  }
+  if (pp != nullptr) acquire_p(mp, pp);
 }
 
 void park_stopped_p(machine* mp) noexcept {

@@ -25,10 +25,12 @@ void take_idle_ps() noexcept {                       // under lock
   }
 }
 
+// Which P a won claim has brought: the M may have changed it since we looked.
+processor* claimed_p(machine* mp) noexcept { return &sched.processors[mp->lease.look().processor()]; }
+
 void take_from_outside() noexcept {
   constexpr std::uint32_t most = 64;
   machine* ms[most];
-  processor* ps[most];
   bool won[most];
   std::uint32_t n = 0;
   const std::uint32_t count = sched.maxprocs.load(relaxed);
@@ -37,8 +39,7 @@ void take_from_outside() noexcept {
       locked hold(sched.lock);
       for (std::uint32_t i = 0; i < n; ++i) {
         if (!won[i]) continue;
-        processor* pp = &sched.processors[ms[i]->lease.look().processor()];
-        WEFT_CHECK(pp == ps[i]);
+        processor* pp = claimed_p(ms[i]);
         pp->taken_from = ms[i];
         pp->mp.store(nullptr, relaxed);
         pp->status.store(p_status::stopped, relaxed);
@@ -52,10 +53,7 @@ void take_from_outside() noexcept {
     machine* mp = pp->mp.load(relaxed);              // [order] relaxed: the lease decides
     if (mp == nullptr || pp->status.load(relaxed) != p_status::running) continue;
     mp->mark.store(1, relaxed);
-    // The lease must be this P's, or the claim would take another.
-    if (mp->lease.look().processor() != pp->id) continue;
     ms[n] = mp;
-    ps[n] = pp;
     if (++n == most) flush();
   }
   flush();
@@ -103,7 +101,6 @@ void start_world() noexcept {
       if (pp->queue.empty()) {
         idle_put_p(pp);
       } else {
-        pp->status.store(p_status::idle, relaxed);
         pp->link = with_work;
         with_work = pp;
       }
@@ -163,12 +160,13 @@ void for_each_p(void (*f)(processor*)) noexcept {
       machine* mp = pp->mp.load(relaxed);
       if (mp == nullptr) continue;
       mp->mark.store(1, relaxed);
-      if (mp->lease.look().processor() == pp->id && claim_p(mp)) {
-        run_safe_point(pp);
-        if (!give_back_p(mp, pp)) {                  // it has gone on without: the P is ours to place
-          pp->mp.store(nullptr, relaxed);
-          hand_off_p(pp);
-        }
+      if (!claim_p(mp)) continue;
+      pp = claimed_p(mp);
+      run_safe_point(pp);
+      pp->mp.store(mp, relaxed);
+      if (!give_back_p(mp, pp)) {                    // it has gone on without: the P is ours to place
+        pp->mp.store(nullptr, relaxed);
+        hand_off_p(pp);
       }
     }
     os::sleep_ns(retry_ns);
@@ -194,7 +192,10 @@ void resize_processors(std::uint32_t n) noexcept {
     pp->attention.store(0, relaxed);
     pp->status.store(p_status::dead, relaxed);
   }
-  if (n > old) init_processors(n);
+  if (n > old) {
+    init_processors(n);
+    if (n > sched.highest_maxprocs.load(relaxed)) sched.highest_maxprocs.store(n, release);
+  }
   sched.maxprocs.store(n, release);
   emit(event::maxprocs, n);
 }

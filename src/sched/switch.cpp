@@ -66,7 +66,7 @@ void run_closure(goroutine* gp) {
 // Inside, on the dying goroutine's own stack: it is not running any more but for us.
 void end_goroutine(machine* mp, goroutine* gp) noexcept {
   emit(event::goroutine_end, gp->id);
-  sched.live_goroutines.fetch_sub(1, relaxed);       // [order] relaxed: a count
+  ++mp->pp->ended;
   sanitizer::hb_release(gp);
   gp->status.store(g_status::dead, relaxed);
   if (gp->bound != nullptr) end_locked(mp, gp);

@@ -39,7 +39,7 @@ void exit() {
 }  // namespace this_goroutine
 
 int maxprocs() noexcept { return static_cast<int>(rt::sched.maxprocs.load(rt::relaxed)); }
-int num_goroutine() noexcept { return static_cast<int>(rt::sched.live_goroutines.load(rt::relaxed)); }
+int num_goroutine() noexcept { return static_cast<int>(rt::live_goroutines()); }
 
 namespace {
 

@@ -54,6 +54,7 @@ void machine_main(void* record) noexcept {
     --sched.machine_count;
     check_dead();
   }
+  mp->gate.leave();
   mp->thread_id = 0;
   remove_alternate_stack();
   set_this_machine(nullptr);

@@ -74,14 +74,13 @@ void start_m(processor* pp, bool spinning) noexcept {
     } else if ((mp = sched.idle_ms.pop()) != nullptr) {
       mp->on_idle_list = false;
       mp->spinning = spinning;
-      mp->next_pp = pp;
     } else {
       idle_put_p(pp);
       request_thread();
     }
   }
   if (mp != nullptr)
-    mp->park_note.wake();
+    give_p(mp, pp);
   else if (spinning)
     sched.idle.remove_spinning();
 }
@@ -121,6 +120,7 @@ void hand_off_p(processor* pp) noexcept {
 processor* idle_get_p() noexcept {
   processor* pp = sched.idle_ps.pop();
   if (pp != nullptr) {
+    pp->status.store(p_status::running, relaxed);    // on its way to an M
     sched.idle.remove_idle_processor();
     wake_sysmon();
   }

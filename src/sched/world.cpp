@@ -75,6 +75,7 @@ void begin_world(machine* mp, std::uint32_t n, void (*entry)(void*), void* arg) 
   }
   sched.world.fetch_add(1, relaxed);
   sched.maxprocs.store(n, release);
+  sched.highest_maxprocs.store(n, release);
   sched.coarse_now.store(os::nanotime(), relaxed);
   processor* mine = &sched.processors[0];
   goroutine* main = take_goroutine(mine);
@@ -89,7 +90,7 @@ void begin_world(machine* mp, std::uint32_t n, void (*entry)(void*), void* arg) 
   acquire_p(mp, mine);
   main->status.store(g_status::runnable, relaxed);
   mine->queue.put_next(main);
-  sched.live_goroutines.store(1 + static_cast<std::int64_t>(sched.before_world.size()), relaxed);
+  sched.born_elsewhere.store(1 + sched.before_world.size(), relaxed);   // the main goroutine, and these
   while (goroutine* gp = sched.before_world.pop_front()) {
     gp->world = main->world;
     sched.global.push_back(gp);
@@ -114,10 +115,17 @@ bool settle(machine* mp, bool patient) noexcept {
   {
     locked hold(sched.lock);
     if (mp->on_idle_list) return true;
+    if (mp->waits_for_p) {                           // its goroutine would go on outside: never
+      mp->waits_for_p = false;
+      mp->lost.store(true, release);
+      --sched.machine_count;
+      mp->park_note.wake();
+      return true;
+    }
   }
   const std::uint64_t gate = mp->gate.look();
   if (!gate_word::is_outside(gate)) {
-    if (mp->lease.look().state() == lease_state::none) mp->park_note.wake();   // bound and waiting: it looks at `ended`
+    if (mp->lease.look().state() == lease_state::none) mp->park_note.wake();   // with a locked goroutine: it looks at `ended`
     return false;
   }
   if (patient && os::thread_is_running(mp->thread_id)) return false;
@@ -168,7 +176,9 @@ void clear_world() noexcept {
   sched.without_stack.store(0, relaxed);
   sched.idle_ps = {};
   sched.idle.reset();
-  sched.live_goroutines.store(0, relaxed);
+  for (std::uint32_t i = 0; i < sched.highest_maxprocs.load(relaxed); ++i)
+    sched.processors[i].born = 0, sched.processors[i].ended = 0;
+  sched.born_elsewhere.store(0, relaxed);
   --sched.machine_count;                             // the first M
 }
 

@@ -40,13 +40,16 @@ wait_scope::~wait_scope() {
 }
 
 woken_by wait_scope::park(wait_reason reason, commit_fn commit, void* arg) noexcept {
-  const bool timed = limits_.deadline != detail::never;
-  if (timed) {
+  if (limits_.deadline == detail::never) {
+    rt::park(reason, commit, arg);
+  } else if (gp_->is_thread) {
+    park_thread_until(reason, commit, arg, limits_.deadline);
+  } else {
     gp_->timer.fire = time_out;
     arm_timer(gp_->timer, limits_.deadline);
+    rt::park(reason, commit, arg);
+    if (!gp_->timer.disarm()) gp_->timer.sync_with_fire();
   }
-  rt::park(reason, commit, arg);
-  if (timed && !gp_->timer.disarm()) gp_->timer.sync_with_fire();
   switch (gp_->wait.winner()) {
     case wait_word::timed_out: return woken_by::timeout;
     case wait_word::stopped: return woken_by::stop;

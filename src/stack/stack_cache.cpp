@@ -18,7 +18,7 @@ stack stack_cache::take() noexcept {
 
 void stack_cache::give(stack s) noexcept {
   if (!default_stacks().owns(s)) return stack_free(s);
-  stack_check(s);
+  if (default_stacks().was_overrun(s)) [[unlikely]] stack_check(s);   // does not return
   if (size_ == capacity) {   // the older half is the colder
     default_stacks().give(cached_, capacity / 2);
     size_ = capacity / 2;

@@ -22,13 +22,11 @@ constexpr std::size_t least_stack = 16 << 10;
 constexpr unsigned colours = 32;
 constexpr std::size_t table_step = 64 << 10;       // the array of slabs becomes memory in pieces of this
 
-constinit stack_slabs slabs_of_default_size;
-
 std::size_t round_up(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
 
 }  // namespace
 
-stack_slabs& default_stacks() noexcept { return slabs_of_default_size; }
+constinit stack_slabs slabs_of_default_size;
 
 std::size_t stack_colour(std::uint32_t number) noexcept { return number % colours * cache_line; }
 
@@ -216,8 +214,8 @@ bool stack_slabs::guard_hit(const void* address, stack& which) const noexcept {
   return false;
 }
 
-bool stack_slabs::was_overrun(const stack& s) const noexcept {
-  if (unguarded_.load(relaxed) == 0) [[likely]] return false;   // [order] relaxed, both: see guard()
+bool stack_slabs::was_overrun_slow(const stack& s) const noexcept {
+  // [order] relaxed: see guard()
   unsigned slot = s.number % per_slab_;
   bool unguarded = slabs_[s.number / per_slab_].unguarded[slot / 64].load(relaxed) >> (slot % 64) & 1;
   return unguarded && guard_touched(s.bottom - guard_size_, guard_size_);

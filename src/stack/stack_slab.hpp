@@ -91,14 +91,17 @@ class stack_slabs {
   std::size_t fewest_dirty_since_asked() noexcept;   // the excess: dirty ones that nobody needed meanwhile
 
   bool guard_hit(const void* address, stack& which) const noexcept;   // no lock; for the handler
-  bool was_overrun(const stack& s) const noexcept;   // of a stack without a guard
+  bool was_overrun(const stack& s) const noexcept {  // of a stack without a guard
+    // [order] relaxed: counted before the stack was handed out
+    return unguarded_.load(relaxed) != 0 && was_overrun_slow(s);
+  }
   stack_counts counts() noexcept;
 
  private:
   struct claim { stack_slab* slab; stack_set stacks; std::size_t count; };
 
   stack_slab* new_slab() noexcept;
-  std::byte* map_slab() noexcept;
+  bool was_overrun_slow(const stack& s) const noexcept;
   stack make_stack(std::size_t slab_index, unsigned slot) const noexcept;
   std::size_t index_of(const stack_slab* s) const noexcept { return static_cast<std::size_t>(s - slabs_); }
   void relist(stack_slab* s, bool to_front) noexcept;
@@ -134,6 +137,8 @@ void stack_scavenge_period(std::int64_t ns) noexcept;      // for tests: half a 
 
 std::byte* map_stack_memory(std::size_t bytes) noexcept;   // PROTOCOLS 6, in that order
 std::size_t stack_colour(std::uint32_t number) noexcept;
-stack_slabs& default_stacks() noexcept;
+
+extern stack_slabs slabs_of_default_size;
+inline stack_slabs& default_stacks() noexcept { return slabs_of_default_size; }
 
 }  // namespace weft::inline v0::rt

@@ -100,8 +100,10 @@ TEST(stress, tokens_move_and_none_is_lost) {
         ended.send(c.take_held());
       });
     std::vector<int> seen;
-    for (int i = 0; i < carriers; ++i)
-      for (const token& t : *ended.recv()) seen.push_back(*t);
+    for (int i = 0; i < carriers; ++i) {
+      const std::optional<std::vector<token>> held = ended.recv();
+      for (const token& t : *held) seen.push_back(*t);
+    }
     for (const token_chan& c : channels)
       while (auto t = c.try_recv()) seen.push_back(**t);
     std::ranges::sort(seen);

@@ -79,7 +79,7 @@ class mutex {
   bool lock_slow(const detail::wait_limits& limits);
   void unlock_slow() noexcept;
 
-  rt::atomic<std::uint32_t> state_{0};
+  rt::atomic<std::uint32_t> state_{0};   // first: its address stands for the mutex (sanitizer::hb_release)
   detail::wait_list list_;
 };
 

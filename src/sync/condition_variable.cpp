@@ -8,6 +8,7 @@
 
 #include <system_error>
 
+#include "context/sanitizer.hpp"
 #include "sched/inside.hpp"
 #include "wait/wait_list.hpp"
 
@@ -28,6 +29,7 @@ detail::wait_status condition_variable::wait_for_notice(std::unique_lock<mutex>&
       list.enqueue(me);
       list.unlock();
     }
+    rt::sanitizer::hb_release(lock.mutex());   // this file is not instrumented; a mutex begins with its state
     lock.unlock();
     {
       rt::inside_parking in;
@@ -35,6 +37,7 @@ detail::wait_status condition_variable::wait_for_notice(std::unique_lock<mutex>&
     }
   }
   lock.lock();
+  rt::sanitizer::hb_acquire(lock.mutex());
   return status;
 }
 

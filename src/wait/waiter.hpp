@@ -10,9 +10,10 @@
 //
 // I1  whoever pops a waiter must claim it; a lost claim means that another waker (another case, a deadline, a
 //     stop request, the end of its world) has it: skip it
-// I2  the waker writes *w only between a won claim and deliver(): after deliver() the waiter's memory is gone. A waiter
-//     claimed `early` (nobody to deliver) may run at once: its owner must either take the lock again before it
-//     returns, or set the parked bit before it releases the lock, so that no holder of the lock ever meets it early
+// I2  the waker writes *w only between a won claim and deliver(): after deliver() the waiter's memory is
+//     gone. A waiter claimed `early` (nobody to deliver) may run at once: its owner must either take the lock
+//     again before it returns, or set the parked bit before it releases the lock, so that no holder of the
+//     lock ever meets it early
 // I3  a waiter that was not popped by its waker is taken out by its own goroutine, under the lock, before it
 //     returns
 #pragma once

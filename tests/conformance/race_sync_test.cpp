@@ -1,5 +1,6 @@
-// race_sync_test.cpp — which happens-before edges the sync types make (Go's race detector tests that must stay silent).
-// Ordinary builds check the values; under ThreadSanitizer a missing edge is a report, and so a failure.
+// race_sync_test.cpp — which happens-before edges the sync types make (Go's race detector tests that must
+// stay silent). Ordinary builds check the values; under ThreadSanitizer a missing edge is a report, and so a
+// failure.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -26,7 +27,8 @@ using weft_test::for_each_procs;
 using weft_test::scaled;
 using lock_t = std::unique_lock<weft::mutex>;
 
-// Runs the bodies as goroutines and waits for them without making an edge that the test could lean on before its end.
+// Runs the bodies as goroutines and waits for them without making an edge that the test could lean on before
+// its end.
 template <class... F>
 void together(F... bodies) {
   auto ended = weft::make_chan<bool>(sizeof...(F));
@@ -54,7 +56,8 @@ TEST(race_sync, TestNoRaceMutex) {
   });
 }
 
-TEST(race_sync, TestNoRaceMutexHandedOver) {   // starving and parked waiters: the slow paths make the same edge
+// Starving and parked waiters: the slow paths make the same edge.
+TEST(race_sync, TestNoRaceMutexHandedOver) {
   for_each_procs([] {
     weft::mutex m;
     int x = 0;
@@ -156,7 +159,8 @@ TEST(race_sync, TestNoRaceRWMutex) {
   });
 }
 
-TEST(race_sync, TestNoRaceRWMutexMultipleReaders) {   // each reader writes what is its own, the writer reads all
+// Each reader writes what is its own, the writer reads all.
+TEST(race_sync, TestNoRaceRWMutexMultipleReaders) {
   for_each_procs([] {
     weft::shared_mutex m;
     int own[3] = {}, x = 0;

@@ -1,5 +1,5 @@
-// rwmutex_test.cpp — Go's runtime-internal readers/writer lock serves threads; ours is shared_mutex, used here by plain
-// threads only. Tests are named after Go's.
+// rwmutex_test.cpp — Go's runtime-internal readers/writer lock serves threads; ours is shared_mutex, used
+// here by plain threads only. Tests are named after Go's.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// sema_test.cpp — Go's runtime semaphore: a hand-over lets the waiter run first; a thread's timed sleep ends in time
-// whatever signals come. Tests are named after Go's.
+// sema_test.cpp — Go's runtime semaphore: a hand-over lets the waiter run first; a thread's timed sleep ends
+// in time whatever signals come. Tests are named after Go's.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
-// semaphore_test.cpp — Go's x/sync/semaphore.Weighted is counting_semaphore with acquire(n); tests are named after Go's.
+// semaphore_test.cpp — Go's x/sync/semaphore.Weighted is counting_semaphore with acquire(n); tests are named
+// after Go's.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// sync_once_test.cpp — what Go's sync package promises of WaitGroup, Once, OnceFunc and OnceValue; tests are named
-// after Go's.
+// sync_once_test.cpp — what Go's sync package promises of WaitGroup, Once, OnceFunc and OnceValue; tests are
+// named after Go's.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -54,7 +54,8 @@ TEST(condition_variable, StopEndsTheWait) {
   });
 }
 
-// The first in the line gives up at about the time of the one notification: either it got it, or the second did.
+// The first in the line gives up at about the time of the one notification: either it got it, or the second
+// did.
 TEST(condition_variable, ANotificationDoesNotGoToOneThatGaveUp) {
   for_each_procs([] {
     for (int round = 0; round < scaled(300, 30); ++round) {

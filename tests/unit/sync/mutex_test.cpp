@@ -64,7 +64,8 @@ TEST(mutex, StopEndsTheWait) {
   });
 }
 
-// Those that give up race with unlock() for who wakes whom: a lost wake-up hangs, a doubled one breaks the counter.
+// Those that give up race with unlock() for who wakes whom: a lost wake-up hangs, a doubled one breaks the
+// counter.
 TEST(mutex, GivingUpLosesNoWakeup) {
   for_each_procs([] {
     weft::mutex m;

@@ -6,6 +6,7 @@
   tidy      110 columns, 500 lines, #pragma once, no tabs or trailing blanks
   banned    in src/: std::mutex, std::thread, thread_local, preprocessor conditionals outside platform files
   readme    the program in README.md is examples/hello.cpp
+  links     relative links of README.md, CONTRIBUTING.md and docs/ lead somewhere
   order     in src/: a memory order that is not the default one is explained by an [order] comment near it
 
 Exit status 1 and one line a finding, `FILE:LINE: RULE: TEXT`. Run by CTest as `tidy`.
@@ -169,6 +170,15 @@ def check_readme():
         report("README.md", 1, "readme", "its program differs from examples/hello.cpp")
 
 
+def check_links():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = re.sub(r"```.*?```", lambda block: "\n" * block.group().count("\n"), page.read_text(), flags=re.S)
+        for number, line in enumerate(text.split("\n"), 1):
+            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", line):
+                if not (page.parent / target).exists():
+                    report(page.relative_to(ROOT), number, "links", f"{target} does not exist")
+
+
 def main():
     files = 0
     for path in source_files():
@@ -176,6 +186,7 @@ def main():
             files += 1
             check_file(path)
     check_readme()
+    check_links()
     for finding in findings:
         print(finding)
     print(f"{files} files, {len(findings)} findings")

@@ -120,7 +120,7 @@ def check_include(path, line, target):
 
 
 def check_order(path, number, code, comments, explained_at):
-    """A comment explains the orders of the next lines; uses close together share one. Returns the last line."""
+    """A comment explains the orders of the next lines; uses close together share it. Returns the last."""
     order = ORDER.search(code)
     if not order:
         return explained_at

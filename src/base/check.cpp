@@ -25,7 +25,6 @@
 namespace weft::inline v0::rt {
 namespace {
 
-constexpr std::int64_t dump_limit_ns = 10'000'000'000;
 constexpr int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 
 atomic<dump_port> dump{nullptr};
@@ -33,6 +32,7 @@ atomic<bool> crash_on_fatal{false};
 atomic<std::int32_t> owner{0};   // thread id of the one that dies for all
 atomic<bool> dumping{false};
 atomic<int> exit_status{2};
+atomic<std::int64_t> dump_limit{10'000'000'000};
 atomic<std::int64_t> dump_deadline{os::forever};
 
 [[noreturn]] void sleep_for_ever() noexcept {
@@ -60,24 +60,27 @@ void on_alarm(int) noexcept {   // perhaps an alarm of the user's own: only the 
   if (os::nanotime() >= dump_deadline.load(relaxed)) end_process();
 }
 
-void arm_timer() noexcept {
+void arm_timer(std::int64_t limit) noexcept {
+  limit += 1'000'000;   // not before the deadline that on_alarm() looks at
+  long seconds = limit / 1'000'000'000, ns = limit % 1'000'000'000;
   sigevent to_owner{};
   to_owner.sigev_notify = SIGEV_THREAD_ID;
   to_owner.sigev_signo = SIGALRM;
   to_owner._sigev_un._tid = os::thread_id();
   int timer = 0;
   // Once more a second later and so on: a signal lost in a race with the user's sigaction is not the last.
-  itimerspec when{{1, 0}, {dump_limit_ns / 1'000'000'000, 1'000'000}};
+  itimerspec when{{1, 0}, {seconds, ns}};
   if (os::system_call(SYS_timer_create, CLOCK_MONOTONIC, &to_owner, &timer) == 0) {
     os::system_call(SYS_timer_settime, timer, 0, &when, nullptr);
   } else {   // no timers left: the one that every process has
-    itimerval alarm{{1, 0}, {dump_limit_ns / 1'000'000'000, 1'000}};
+    itimerval alarm{{1, 0}, {seconds, ns / 1000}};
     os::system_call(SYS_setitimer, ITIMER_REAL, &alarm, nullptr);
   }
 }
 
 void guard_the_dump() noexcept {
-  dump_deadline.store(os::nanotime() + dump_limit_ns, relaxed);
+  std::int64_t limit = dump_limit.load(relaxed);
+  dump_deadline.store(os::nanotime() + limit, relaxed);
   sigset_t mine;
   sigemptyset(&mine);
   struct sigaction action {};
@@ -92,7 +95,7 @@ void guard_the_dump() noexcept {
   sigaction(SIGALRM, &action, nullptr);
   sigaddset(&mine, SIGALRM);
   pthread_sigmask(SIG_UNBLOCK, &mine, nullptr);   // perhaps we are inside a handler for one of them
-  arm_timer();
+  arm_timer(limit);
 }
 
 }  // namespace
@@ -100,6 +103,8 @@ void guard_the_dump() noexcept {
 void set_dump_port(dump_port port) noexcept {
   dump.store(port, release);   // [order] pairs with finish_fatal(): what the port uses is ready
 }
+
+void set_dump_limit(std::int64_t ns) noexcept { dump_limit.store(ns, relaxed); }
 
 void set_crash_on_fatal(bool crash) noexcept { crash_on_fatal.store(crash, relaxed); }
 

@@ -5,6 +5,7 @@
 //
 // The macros are internal; no public header has one.
 #pragma once
+#include <cstdint>
 
 namespace weft::inline v0::rt {
 
@@ -25,6 +26,8 @@ void set_dump_port(dump_port dump) noexcept;
 void begin_fatal() noexcept;
 [[noreturn]] void finish_fatal(int status, const void* fault_context = nullptr) noexcept;
 
+// How long a dump may take before the process ends without the rest of it: 10 s unless a test sets another.
+void set_dump_limit(std::int64_t ns) noexcept;
 // WEFT_TRACEBACK=crash: every fatal end aborts, with a core, instead of exiting.
 void set_crash_on_fatal(bool crash) noexcept;
 

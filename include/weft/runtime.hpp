@@ -22,7 +22,7 @@ void run_world(const options& how, void (*entry)(void*), void* arg);
 // Runs f as the main goroutine (id 1) and returns its result. When f returns, every other goroutine stops for good at
 // its next step, wherever it is: destructors of theirs do not run. An exception that leaves f ends the process, as
 // one that leaves any goroutine. Callable again after it returned; nested or concurrent calls throw std::logic_error.
-// From a plain thread only. The calling thread serves the scheduler meanwhile.
+// From a plain thread only, which sleeps meanwhile: f runs on a thread of the runtime.
 template <class F>
   requires std::invocable<F&>
 std::invoke_result_t<F&> run(const options& how, F f) {

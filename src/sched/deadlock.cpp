@@ -30,7 +30,7 @@ void count(goroutine* gp, void* arg) noexcept {
 
 bool foreign_thread_awake() noexcept {
   const int tasks = os::count_threads();
-  const auto ours = static_cast<int>(sched.machine_count + service_threads() + sched.threads_parked.load(acquire));
+  const auto ours = static_cast<int>(sched.machine_count + service_threads() + sched.threads_parked.load(acquire) + 1);   // + 1: run();
   return tasks < 0 || tasks - (sanitizer::thread ? 1 : 0) > ours;
 }
 

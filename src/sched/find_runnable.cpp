@@ -183,7 +183,6 @@ runnable find_runnable(machine* mp) noexcept {
   for (;;) {
     if (sched.ended.load(acquire)) [[unlikely]] {    // [order] acquire: pairs with end_world()
       leave_world(mp);
-      if (mp->is_first) return {nullptr, false};
       continue;
     }
     if (mp->pp == nullptr) {

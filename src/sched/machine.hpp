@@ -35,7 +35,6 @@ struct alignas(cache_line) machine {
   random_source random;
   bool spinning = false;              // counted in sched.idle: has a P, looks for work
   bool is_foreign = false;
-  bool is_first = false;              // the thread that called run(): never destroyed
   bool is_service = false;            // template, sysmon, helper
   bool thread_is_spoilt = false;      // a locked goroutine ended here: nothing else may run on this thread
 

@@ -58,6 +58,7 @@ void fill_in(machine* mp, goroutine* gp, const detail::birth& how) noexcept {
 
 goroutine* newborn(void (*entry)(void*), void* arg) noexcept {
   machine* mp = this_machine();
+  if (!sched.running.load(relaxed)) return nullptr;   // [order] relaxed: asked again later
   goroutine* gp = take_goroutine(mp->pp);
   if (gp == nullptr) return nullptr;
   fill_in(mp, gp, {});

@@ -1,11 +1,25 @@
 // park.cpp — block, wake, yield: see park.hpp. docs/parking.md has the argument for the order of the steps.
 #include "sched/park.hpp"
 
+#include <algorithm>
+
 #include "os/os.hpp"
 #include "sched/sched.hpp"
 
 namespace weft::inline v0::rt {
 namespace {
+
+// Without a world nobody looks at timers but the threads that may be waiting for one.
+bool sleep_thread(note& n, std::int64_t deadline) noexcept {
+  processor* pp = &sched.processors[0];
+  for (;;) {
+    const bool world = sched.running.load(acquire);  // [order] acquire: pairs with begin_world()
+    const std::int64_t until = world ? deadline : std::min(deadline, pp->timers.earliest());
+    if (n.sleep(until)) return true;
+    if (until == deadline) return false;
+    run_timers(pp, os::nanotime());
+  }
+}
 
 // A foreign thread's goroutine is its thread: the commit publishes it, the note keeps a wake that comes first. The waker
 // takes it out of the count of parked threads, not the sleeper: woken and not yet running it is not asleep (deadlock.cpp).
@@ -15,7 +29,7 @@ bool park_thread(goroutine* gp, commit_fn commit, void* arg, std::int64_t deadli
   if (for_ever) sched.threads_parked.fetch_add(1, acq_rel);   // [order] acq_rel: read by check_dead()
   commit(arg);
   if (for_ever && sched.running.load(relaxed)) look_for_deadlock();
-  return gp->home->park_note.sleep(deadline);
+  return sleep_thread(gp->home->park_note, deadline);
 }
 
 void wake_thread(goroutine* gp) noexcept {

@@ -35,7 +35,7 @@ void yield() noexcept;
 void ready_and_yield(goroutine* gp) noexcept;
 
 // A goroutine that the first ready() starts; it calls entry(p), where *(void**)p == arg. Under any lock below `slab`.
-// Null: memory has run out.
+// Null: there is no world yet, or memory has run out.
 goroutine* newborn(void (*entry)(void*), void* arg) noexcept;
 
 // Parks for ever: nil channels, select without cases.

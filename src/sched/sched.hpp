@@ -71,8 +71,7 @@ struct scheduler {
   bool main_exited = false;                    // the main goroutine called exit()
   goroutine_list before_world;                 // go() before run()
   goroutine_list stackless;                    // runnable, but no stack was to be had
-  note main_note;                              // wakes the thread in run() when the world has ended
-  machine* first_machine = nullptr;            // that thread
+  note world_over;                             // wakes the thread in run()
 };
 extern constinit scheduler sched;
 
@@ -83,7 +82,7 @@ machine* new_machine() noexcept;               // a record; null when memory has
 void free_machine(machine* mp) noexcept;
 
 // ---- schedule.cpp ----
-void schedule(machine* mp) noexcept;           // on g0; returns when the world has ended
+void schedule(machine* mp) noexcept;           // on g0; returns when the thread is spoilt
 void stop_m(machine* mp) noexcept;             // sleeps in the idle list until somebody gives it a P
 void acquire_p(machine* mp, processor* pp) noexcept;
 processor* release_p(machine* mp) noexcept;    // the M's P, now nobody's
@@ -94,11 +93,11 @@ inline void give_p(machine* mp, processor* pp) noexcept {
   mp->park_note.wake();
 }
 void park_stopped_p(machine* mp) noexcept;     // the world is being stopped: leave the P there, sleep
-void leave_world(machine* mp) noexcept;        // the world has ended: sleep until the next (the first M: drop its P)
+void leave_world(machine* mp) noexcept;        // the world has ended: drop the P, sleep until the next
 
 // ---- find_runnable.cpp ----
 struct runnable { goroutine* gp; bool inherits_slice; };
-runnable find_runnable(machine* mp) noexcept;  // blocks; {null} when the world has ended
+runnable find_runnable(machine* mp) noexcept;  // blocks
 goroutine* quick_look(machine* mp) noexcept;   // on any stack: run_next or the ring; null: go to g0
 goroutine* global_get_batch(processor* pp, std::uint32_t max) noexcept;   // under lock
 

@@ -10,39 +10,29 @@ namespace weft::inline v0::rt {
 
 namespace {
 
-// A locked goroutine has ended here. The thread goes; the one in run() cannot, and waits for the end of the world.
-bool retire(machine* mp) noexcept {
+// A locked goroutine has ended here: the thread goes.
+void retire(machine* mp) noexcept {
   mp->locked_gp = nullptr;
-  if (mp->pp != nullptr) {
-    if (mp->picked != nullptr) put_local(mp->pp, mp->picked);
-    mp->picked = nullptr;
-    hand_off_p(release_p(mp));
-  }
-  if (!mp->is_first) return true;
-  {
-    locked hold(sched.lock);
-    ++sched.locked_idle;
-    check_dead();
-  }
-  while (!sched.ended.load(acquire)) mp->park_note.sleep();
-  locked hold(sched.lock);
-  --sched.locked_idle;
-  mp->thread_is_spoilt = false;
-  return true;
+  if (mp->pp == nullptr) return;
+  if (mp->picked != nullptr) put_local(mp->pp, mp->picked);
+  mp->picked = nullptr;
+  hand_off_p(release_p(mp));
 }
 
 }  // namespace
 
 void schedule(machine* mp) noexcept {
   for (;;) {
-    if (mp->thread_is_spoilt && retire(mp)) return;
+    if (mp->thread_is_spoilt) {
+      retire(mp);
+      return;
+    }
     if (mp->locked_gp != nullptr) {
       stop_locked_m(mp);                       // comes back with a P and locked_gp to run, or the world has ended
       if (mp->locked_gp != nullptr && mp->pp != nullptr) execute(mp, mp->locked_gp);
       if (mp->locked_gp != nullptr || mp->pp != nullptr) continue;
     }
     const runnable next = find_runnable(mp);
-    if (next.gp == nullptr) return;
     if (mp->spinning) reset_spinning(mp);
     if (next.gp->bound != nullptr && next.gp->bound != mp) {
       start_locked_m(mp, next.gp);
@@ -81,12 +71,11 @@ void stop_m(machine* mp) noexcept {
     mp->on_idle_list = true;
     check_dead();
   }
-  // A note may hold a wake from an earlier sleep: what counts is the P. The M in run() also comes back at the end.
   processor* pp;
-  do mp->park_note.sleep();
-  while ((pp = take_next_p(mp)) == nullptr && !(mp->is_first && sched.ended.load(acquire)));
+  do mp->park_note.sleep();                          // it may hold a wake from an earlier sleep: what counts is the P
+  while ((pp = take_next_p(mp)) == nullptr);
   sched.coarse_now.store(os::nanotime(), relaxed);   // [order] relaxed: a coarse clock
-  if (pp != nullptr) acquire_p(mp, pp);
+  acquire_p(mp, pp);
 }
 
 void park_stopped_p(machine* mp) noexcept {

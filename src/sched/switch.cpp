@@ -80,11 +80,14 @@ bool inherit_stack(machine* mp, goroutine* dead, goroutine* next) noexcept {
   next->on_stack = dead->on_stack;
   dead->on_stack = {};
   sanitizer::unpoison_stack(next->on_stack.bottom, next->on_stack.size());
+  sanitizer::hb_release(next->on_stack.bottom);
   sanitizer::fibre_start(next->fibre);
   sanitizer::before_switch(dead->fibre, next->fibre, next->on_stack.bottom, next->on_stack.size(), true);
   sanitizer::after_switch(next->fibre);
+  sanitizer::hb_acquire(next->on_stack.bottom);
   sanitizer::fibre_end(old_fibre);
   dead->fibre = {};
+  reset_fp_env(dead->fp_env);
   free_goroutine(mp->pp, dead);
   start_running(mp, next);
   load_carried(next->carried, mp->home);
@@ -117,6 +120,7 @@ goroutine* leave_dead(machine* mp, goroutine* dead) noexcept {
   }
   mp->commit = free_dead;
   mp->commit_arg = dead;
+  if (dead->fp_env) [[unlikely]] reset_fp_env(true);   // a jump carries no MXCSR
   if (next != nullptr) {
     start_running(mp, next);
     sanitizer::before_switch(dead->fibre, next->fibre, next->on_stack.bottom, next->on_stack.size(), true);
@@ -168,6 +172,7 @@ void switch_to(machine* mp, goroutine* from, goroutine* to) noexcept {
 
 void switch_to_g0(machine* mp, goroutine* from) noexcept {
   save_carried(from->carried, mp->home);
+  stack_check(from->on_stack);
   mp->current = nullptr;
   sanitizer::before_switch(from->fibre, mp->g0_fibre, nullptr, 0, false);
   if (from->fp_env) [[unlikely]]

@@ -6,7 +6,8 @@
 //     claim and sleeps for ever at its next crossing (`lost`)
 // I2  what is left of the world (waiters, timers, stop callbacks) finds its goroutines `abandoned` and skips them; their blocks
 //     and stacks are never reused, so the memory it looks at stays
-// The thread that calls run() is an M like the others, on its own stack; it alone returns from schedule().
+// The thread that calls run() sleeps until the end. It is no M: user code that a goroutine is stuck in must not keep run()
+// from returning.
 #include "os/os.hpp"
 #include "base/print.hpp"
 #include "sched/threads.hpp"
@@ -64,7 +65,7 @@ void fill_in_main(goroutine* gp, void (*entry)(void*), void* arg) noexcept {
   gp->world = static_cast<std::uint16_t>(sched.world.load(relaxed));
 }
 
-void begin_world(machine* mp, std::uint32_t n, void (*entry)(void*), void* arg) noexcept {
+goroutine* begin_world(std::uint32_t n, void (*entry)(void*), void* arg) noexcept {
   init_processors(n);
   for (std::uint32_t i = 0; i < n; ++i) {
     processor* pp = &sched.processors[i];
@@ -77,25 +78,28 @@ void begin_world(machine* mp, std::uint32_t n, void (*entry)(void*), void* arg) 
   sched.maxprocs.store(n, release);
   sched.highest_maxprocs.store(n, release);
   sched.coarse_now.store(os::nanotime(), relaxed);
-  processor* mine = &sched.processors[0];
-  goroutine* main = take_goroutine(mine);
+  goroutine* main = take_goroutine(nullptr);
   if (main == nullptr) fatal("out of memory for the main goroutine");
   fill_in_main(main, entry, arg);
-  locked hold(sched.lock);
-  sched.first_machine = mp;
-  sched.main_exited = false;
-  sched.ended.store(false, relaxed);
-  ++sched.machine_count;
-  for (std::uint32_t i = n; i-- > 1;) idle_put_p(&sched.processors[i]);
-  acquire_p(mp, mine);
-  main->status.store(g_status::runnable, relaxed);
-  mine->queue.put_next(main);
-  sched.born_elsewhere.store(1 + sched.before_world.size(), relaxed);   // the main goroutine, and these
-  while (goroutine* gp = sched.before_world.pop_front()) {
-    gp->world = main->world;
-    sched.global.push_back(gp);
+  sanitizer::hb_release(main);
+  sched.world_over.clear();
+  {
+    locked hold(sched.lock);
+    sched.main_exited = false;
+    sched.ended.store(false, relaxed);
+    for (std::uint32_t i = n; i-- > 0;) idle_put_p(&sched.processors[i]);
+    sched.born_elsewhere.store(1 + sched.before_world.size(), relaxed);   // the main goroutine, and these
+    while (goroutine* gp = sched.before_world.pop_front()) {
+      gp->world = main->world;
+      sched.global.push_back(gp);
+    }
+    main->status.store(g_status::runnable, relaxed);
+    sched.global.push_back(main);
+    sched.running.store(true, release);              // [order] release: go() from any thread finds a world set up
   }
-  sched.running.store(true, release);                // [order] release: go() from any thread finds a world set up
+  wake_p();
+  wake_sysmon();
+  return main;
 }
 
 // ---- the end ----
@@ -111,7 +115,7 @@ void lose(machine* mp) noexcept {
 
 // True: this M can do no more harm.
 bool settle(machine* mp, bool patient) noexcept {
-  if (mp->is_foreign || mp->is_first || mp->thread_id == 0 || mp->lost.load(relaxed)) return true;
+  if (mp->is_foreign || mp->thread_id == 0 || mp->lost.load(relaxed)) return true;
   {
     locked hold(sched.lock);
     if (mp->on_idle_list) return true;
@@ -179,20 +183,6 @@ void clear_world() noexcept {
   for (std::uint32_t i = 0; i < sched.highest_maxprocs.load(relaxed); ++i)
     sched.processors[i].born = 0, sched.processors[i].ended = 0;
   sched.born_elsewhere.store(0, relaxed);
-  --sched.machine_count;                             // the first M
-}
-
-machine* first_machine() noexcept {
-  static machine* mp = nullptr;                      // one world at a time: one record serves all
-  if (mp == nullptr) {
-    mp = new_machine();
-    if (mp == nullptr) fatal("out of memory for a thread's record");
-    mp->is_first = true;
-  }
-  mp->thread_id = os::thread_id();
-  mp->home = find_carried_home();
-  sanitizer::adopt_thread(mp->g0_fibre);
-  return mp;
 }
 
 }  // namespace
@@ -219,17 +209,7 @@ void leave_world(machine* mp) noexcept {
   mp->picked = nullptr;
   mp->locked_gp = nullptr;
   if (mp->pp != nullptr) release_p(mp);
-  if (!mp->is_first) {
-    stop_m(mp);
-    return;
-  }
-  locked hold(sched.lock);
-  if (!mp->on_idle_list) return;
-  mp->on_idle_list = false;
-  stack_list<machine, &machine::link> kept;
-  while (machine* other = sched.idle_ms.pop())
-    if (other != mp) kept.push(other);
-  sched.idle_ms = kept;
+  stop_m(mp);
 }
 
 // Inside, on the main goroutine's stack.
@@ -245,8 +225,8 @@ void end_main(goroutine* gp) noexcept {
     pp->attention.fetch_or(attend_stop, release);
     if (machine* mp = pp->mp.load(relaxed)) mp->mark.store(1, relaxed);
   }
-  sched.first_machine->park_note.wake();
   poller.break_wait();
+  sched.world_over.wake();
 }
 
 }  // namespace weft::inline v0::rt
@@ -268,25 +248,12 @@ void run_world(const options& how, void (*entry)(void*), void* arg) {
   }();
   (void)installed;
 
-  rt::machine* const before = rt::this_machine();
-  rt::machine* mp = rt::first_machine();
-  rt::set_this_machine(mp);
-  rt::install_alternate_stack();
-  rt::os::set_timer_slack(1);
-  rt::carried_state mine;
-  rt::save_carried(mine, mp->home);
-  mp->gate.enter();
-  rt::begin_world(mp, n, entry, arg);
-  rt::wake_sysmon();
-  rt::schedule(mp);
+  const rt::goroutine* main = rt::begin_world(n, entry, arg);
+  rt::sched.world_over.sleep();
+  rt::sanitizer::hb_acquire(main);                   // what it did, its result
   rt::settle_all();
   rt::sched.running.store(false, rt::release);
   rt::clear_world();
-  mp->gate.leave();
-  rt::load_carried(mine, mp->home);
-  rt::os::set_timer_slack(0);                        // back to the thread's default
-  rt::remove_alternate_stack();
-  rt::set_this_machine(before);
   rt::world_exists.store(false, rt::release);
 }
 

@@ -8,6 +8,7 @@
 #include "observe/backtrace.hpp"
 #include "observe/modules.hpp"
 #include "observe/naming.hpp"
+#include "observe/schedtrace.hpp"
 #include "sched/sched.hpp"
 #include "weft/dump.hpp"
 #include "weft/runtime.hpp"
@@ -225,6 +226,7 @@ void set_after_dump(void (*then)()) noexcept {
 
 void dump_at_death(const void* fault_context) noexcept {
   static dump_space space;
+  if (current_settings().schedtrace_ms > 0) print_schedtrace(true);   // as Go
   traceback_level level = current_settings().traceback;
   if (level != traceback_level::none) {
     naming names;

@@ -131,6 +131,7 @@ void print_queues(printer& out) noexcept {
 }  // namespace
 
 void print_schedtrace(bool detail) noexcept {
+  if (!sched.running.load(relaxed)) return;   // [order] relaxed: between two worlds there is nothing to tell
   printer out;
   print_summary(out, detail, count_idle_machines());
   if (detail) print_details(out);

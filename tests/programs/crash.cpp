@@ -280,7 +280,9 @@ void parent_child() {
 
 [[gnu::noinline]] int deep(int n) {
   if (n == 0) throw std::runtime_error("deep");
-  return deep(n - 1) + 1;
+  int below = deep(n - 1);
+  asm volatile("" : "+r"(below));   // or the compiler makes a loop of it
+  return below + 1;
 }
 void elision() { std::printf("%d\n", deep(200)); }
 

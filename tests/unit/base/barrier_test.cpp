@@ -11,7 +11,7 @@ using namespace weft::rt;
 
 void wait_for(const atomic<int>& turn, int value) {
   for (int spins = 0; turn.load(acquire) != value; ++spins) {
-    if (spins > 200) std::this_thread::yield();
+    if (spins > 2000) std::this_thread::yield();
   }
 }
 

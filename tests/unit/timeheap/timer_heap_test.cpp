@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "os/linux/pause.hpp"
 
 // The heap only passes it on.
 class weft::rt::ready_batch {
@@ -231,6 +232,7 @@ TEST_F(timer_heap_test, disarm_and_fire_race_exactly_once) {
     atomic<int> fires{0};
     racer() {
       fire = [](timer_node& n, int64_t, ready_batch&) noexcept {
+        os::cpu_pause(20);   // long enough to be met under way
         static_cast<racer&>(n).fires.fetch_add(1, relaxed);
         return timer_node::disarmed;
       };

@@ -5,11 +5,11 @@
 //
 // Who answers for an exception that left the function, the one rule:
 //   join, join_for, join_until   rethrow it: it has been asked for
-//   detach(), the destructor     nobody will ask any more: the process ends as after an exception in go(), with
-//                                status 2. An exception that comes after detach() does the same where it comes up.
+//   detach(), the destructor     nobody will ask any more: the process ends as after an exception in go(),
+//                                with status 2; for one that comes after detach(), where it comes up
 //
-// One allocation holds the state word, the result, the closure; the goroutine's own closure is a pointer to it.
-// The protocol of the state word stands in src/task/join_state.cpp.
+// One allocation holds the state word, the result, the closure; the goroutine's own closure is a pointer to
+// it. The protocol of the state word stands in src/task/join_state.cpp.
 #pragma once
 #include <chrono>
 #include <concepts>
@@ -38,7 +38,8 @@ namespace weft::inline v0 {
 template <class T>
 class join_handle;
 
-// join() on a goroutine that has no result: it called this_goroutine::exit(), or its world ended before it did.
+// join() on a goroutine that has no result: it called this_goroutine::exit(), or its world ended before it
+// did.
 class goroutine_exited : public std::logic_error {
  public:
   goroutine_exited();
@@ -58,13 +59,15 @@ class join_state {
   join_state& operator=(const join_state&) = delete;
 
   void set_goroutine(rt::goroutine* gp) noexcept { gp_ = gp; }   // before it is runnable
-  bool is_detached() const noexcept;                             // by the goroutine: a hint, it may become so
-  void finish() noexcept;                                        // by the goroutine, outside: the last touch
-  waited wait(std::int64_t deadline);                            // by the handle: parks, or blocks a plain thread
-  bool let_go() noexcept;                                        // by the handle: true: the goroutine owns it now
+  // By the goroutine.
+  bool is_detached() const noexcept;                             // a hint, it may become so
+  void finish() noexcept;                                        // outside; the last touch
+  // By the handle.
+  waited wait(std::int64_t deadline);                            // parks, or blocks a plain thread
+  bool let_go() noexcept;                                        // true: the goroutine owns it now
   void destroy() noexcept { destroy_(this); }
 
-  std::stop_source stop{std::nostopstate};                       // has a state only if the function takes a token
+  std::stop_source stop{std::nostopstate};                       // with a state if the function takes a token
   std::exception_ptr error;
   outcome how = outcome::none;                                   // written before finish()
 
@@ -77,7 +80,7 @@ class join_state {
   destroyer destroy_;
 };
 
-[[noreturn]] void die_of_unasked(std::exception_ptr error) noexcept;   // as an exception that leaves a goroutine
+[[noreturn]] void die_of_unasked(std::exception_ptr error) noexcept;   // as one that leaves a goroutine
 [[noreturn]] void throw_exited();
 [[noreturn]] void throw_not_joinable();
 
@@ -164,28 +167,27 @@ class spawned final : public join_result<T> {
 };
 
 template <class F, class... Args>
-inline constexpr bool takes_stop = std::invocable<std::decay_t<F>, std::stop_token, std::decay_t<Args>...>;
+inline constexpr bool takes_stop =
+    std::invocable<std::decay_t<F>, std::stop_token, std::decay_t<Args>...>;
 
 template <class F, class... Args>
 concept spawnable = takes_stop<F, Args...> || std::invocable<std::decay_t<F>, std::decay_t<Args>...>;
 
+template <bool TakesStop, class... Call>
+struct spawn_result : std::invoke_result<Call...> {};
 template <class F, class... Args>
-auto spawn_result() {
-  if constexpr (takes_stop<F, Args...>)
-    return std::type_identity<std::invoke_result_t<std::decay_t<F>, std::stop_token, std::decay_t<Args>...>>{};
-  else
-    return std::type_identity<std::invoke_result_t<std::decay_t<F>, std::decay_t<Args>...>>{};
-}
+struct spawn_result<true, F, Args...> : std::invoke_result<F, std::stop_token, Args...> {};
 template <class F, class... Args>
-using spawn_result_t = typename decltype(spawn_result<F, Args...>())::type;
+using spawn_result_t =
+    typename spawn_result<takes_stop<F, Args...>, std::decay_t<F>, std::decay_t<Args>...>::type;
 
 template <class T, class F, class... Args>
 join_handle<T> start_spawned(const birth& how, F&& f, Args&&... args);
 
 }  // namespace detail
 
-// What a spawned goroutine leaves behind. Movable; one thread or goroutine at a time uses a handle.
-// What the goroutine did happens before its join returns. All that waits parks a goroutine and blocks a plain thread.
+// What a spawned goroutine leaves behind. Movable; one thread or goroutine at a time uses a handle. What the
+// goroutine did happens before its join returns. All that waits parks a goroutine and blocks a plain thread.
 template <class T>
 class [[nodiscard("a dropped handle joins at once: call detach(), or go()")]] join_handle {
  public:
@@ -196,31 +198,36 @@ class [[nodiscard("a dropped handle joins at once: call detach(), or go()")]] jo
     state_ = std::exchange(other.state_, nullptr);
     return *this;
   }
-  // As std::jthread: requests stop and joins. Parks. The process ends if the goroutine threw (the rule above).
+  // As std::jthread: requests stop and joins. Parks. The process ends if the goroutine threw (the rule
+  // above).
   ~join_handle() {
     if (!state_) return;
     request_stop();
-    if (state_->wait(detail::never) == detail::join_state::waited::lost) return;   // its thread may still touch it
+    // Lost: a thread that is still in it may touch the state.
+    if (state_->wait(detail::never) == detail::join_state::waited::lost) return;
     leave();
   }
 
   bool joinable() const noexcept { return state_ != nullptr; }
 
-  // Waits for the end and returns the result, once: not joinable afterwards, also when it throws. Throws what the
-  // function threw; goroutine_exited when there is no result; std::system_error when not joinable. Parks.
+  // Waits for the end and returns the result, once: not joinable afterwards, also when it throws. Throws what
+  // the function threw; goroutine_exited when there is no result; std::system_error when not joinable. Parks.
   T join() {
     if (!state_) detail::throw_not_joinable();
     return ask(state_->wait(detail::never));
   }
 
-  // The same with a limit: result<T> (of a reference_wrapper for a T&), or errc::timed_out; the handle stays joinable
-  // then. Parks.
+  // The same with a limit: result<T> (of a reference_wrapper for a T&), or errc::timed_out; the handle stays
+  // joinable then. Parks.
   template <class Rep, class Period>
   auto join_for(const std::chrono::duration<Rep, Period>& d) { return join_by(detail::deadline_after(d)); }
   template <class Clock, class Duration>
-  auto join_until(const std::chrono::time_point<Clock, Duration>& t) { return join_by(detail::deadline_at(t)); }
+  auto join_until(const std::chrono::time_point<Clock, Duration>& t) {
+    return join_by(detail::deadline_at(t));
+  }
 
-  // The goroutine goes on by itself, its result is dropped. Does not park. Ends the process if it has thrown already.
+  // The goroutine goes on by itself, its result is dropped. Does not park. Ends the process if it has thrown
+  // already.
   void detach() {
     if (!state_) detail::throw_not_joinable();
     if (state_->let_go())
@@ -229,10 +236,14 @@ class [[nodiscard("a dropped handle joins at once: call detach(), or go()")]] jo
       leave();
   }
 
-  // The goroutine's token; without a state when its function takes none. Neither parks; request_stop() runs the stop
-  // callbacks. What happens before request_stop() is visible to whoever sees the request.
-  std::stop_token get_stop_token() const noexcept { return state_ ? state_->stop.get_token() : std::stop_token(); }
-  bool request_stop() noexcept { return state_ && state_->stop.stop_possible() && state_->stop.request_stop(); }
+  // The goroutine's token; without a state when its function takes none. Neither parks; request_stop() runs
+  // the stop callbacks. What happens before request_stop() is visible to whoever sees the request.
+  std::stop_token get_stop_token() const noexcept {
+    return state_ ? state_->stop.get_token() : std::stop_token();
+  }
+  bool request_stop() noexcept {
+    return state_ && state_->stop.stop_possible() && state_->stop.request_stop();
+  }
 
   void swap(join_handle& other) noexcept { std::swap(state_, other.state_); }
   friend void swap(join_handle& a, join_handle& b) noexcept { a.swap(b); }
@@ -255,9 +266,12 @@ class [[nodiscard("a dropped handle joins at once: call detach(), or go()")]] jo
     return s->take();
   }
 
-  using answer = result<typename std::conditional_t<std::is_reference_v<T>,
-                                                    std::type_identity<std::reference_wrapper<std::remove_reference_t<T>>>,
-                                                    std::type_identity<T>>::type>;
+  template <class U>
+  struct answered { using type = result<U>; };
+  template <class U>
+  struct answered<U&> { using type = result<std::reference_wrapper<U>>; };
+  using answer = typename answered<T>::type;
+
   answer join_by(std::int64_t deadline) {
     if (!state_) detail::throw_not_joinable();
     const auto how = state_->wait(deadline);
@@ -273,7 +287,8 @@ class [[nodiscard("a dropped handle joins at once: call detach(), or go()")]] jo
   }
 
   void leave() noexcept {   // it has ended and nobody asks
-    if (state_->how == detail::join_state::outcome::exception) detail::die_of_unasked(std::move(state_->error));
+    if (state_->how == detail::join_state::outcome::exception)
+      detail::die_of_unasked(std::move(state_->error));
     std::exchange(state_, nullptr)->destroy();
   }
 
@@ -305,13 +320,15 @@ join_handle<T> start_spawned(const birth& how, F&& f, Args&&... args) {
 
 }  // namespace detail
 
-// Starts a goroutine that calls f(args...) on decayed copies, or f(stop_token, args...) if it can be called so.
-// As go() otherwise: does not park, callable from anywhere, throws std::bad_alloc and what the copies throw.
+// Starts a goroutine that calls f(args...) on decayed copies, or f(stop_token, args...) if it can be called
+// so. As go() otherwise: does not park, callable from anywhere, throws std::bad_alloc and what the copies
+// throw.
 template <class F, class... Args>
   requires detail::spawnable<F, Args...>
 join_handle<detail::spawn_result_t<F, Args...>> spawn(const attrs& how, F&& f, Args&&... args) {
   return detail::start_spawned<detail::spawn_result_t<F, Args...>>(
-      detail::birth{how.name, how.stack_size, how.locked, how.fp_env}, std::forward<F>(f), std::forward<Args>(args)...);
+      detail::birth{how.name, how.stack_size, how.locked, how.fp_env}, std::forward<F>(f),
+      std::forward<Args>(args)...);
 }
 
 template <class F, class... Args>

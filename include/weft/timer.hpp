@@ -1,18 +1,19 @@
-// timer.hpp — one event in the future, or one every period: on a channel, or as a goroutine that starts then.
+// timer.hpp — one event in the future, or one every period: on a channel, or as a goroutine that starts.
 //
-//   weft::timer t(1s);             t.chan().recv();          // the instant it was due
-//   weft::timer u(1s, [] { ... }); u.stop();                 // each expiry starts a new goroutine that calls the function
+//   weft::timer t(1s);             t.chan().recv();   // the instant it was due
+//   weft::timer u(1s, [] { ... }); u.stop();          // each expiry calls it in a new goroutine
 //   weft::ticker k(10ms);          for (auto at : k.chan()) ...
 //   select(on_recv(c, f), on_recv(weft::after(1h), g));
 //
-// The channels are unbuffered to their users (size and capacity 0): a value is the instant at which the timer was
-// due, made when somebody receives. So after stop() or reset() has returned, nothing from before can be received. A
-// timer takes part in scheduling only while somebody waits on its channel: what is dropped costs nothing and keeps
-// no deadlock from being seen. The channel holds the timer, so it goes on after the `timer` object is gone (and lives as
-// long as either).
+// The channels are unbuffered to their users (size and capacity 0): a value is the instant at which the timer
+// was due, made when somebody receives. So after stop() or reset() has returned, nothing from before can be
+// received. A timer takes part in scheduling only while somebody waits on its channel: what is dropped costs
+// nothing and keeps no deadlock from being seen. The channel holds the timer, so it goes on after the `timer`
+// object is gone (and lives as long as either).
 //
-// Nothing here parks, all of it may be called from any goroutine or thread, at the same time too. Receiving parks.
-// What happens before a timer is started or reset happens before its function runs or its value is received.
+// Nothing here parks, all of it may be called from any goroutine or thread, at the same time too. Receiving
+// parks. What happens before a timer is started or reset happens before its function runs or its value is
+// received.
 #pragma once
 #include <chrono>
 #include <concepts>
@@ -43,7 +44,7 @@ recv_chan<tick> make_timer_channel(std::int64_t when, std::int64_t period);
 bool stop_timer_channel(const recv_chan<tick>& channel) noexcept;
 bool reset_timer_channel(const recv_chan<tick>& channel, std::int64_t when, std::int64_t period) noexcept;
 
-// What a timer with a function calls: counted; the handle, the armed node and each running goroutine hold one.
+// What a timer with a function calls. Counted: the handle, the armed node, each running goroutine hold one.
 class timer_function {
  public:
   using caller = void (*)(timer_function*);
@@ -61,6 +62,7 @@ class timer_function {
   friend struct rt::timer_function_access;
   rt::ranked_lock<rt::lock_rank::wait_list> lock_;     // orders reset and stop
   rt::atomic<int> references_{1};
+  bool node_holds_ = false;                            // the armed node's reference; a fire takes it over
   rt::timer_slot* slot_;
   caller call_;
   destroyer destroy_;
@@ -116,7 +118,7 @@ class timer {
     function_ = std::exchange(other.function_, nullptr);
     return *this;
   }
-  // Stops a timer that has a function; a goroutine of it that runs already goes on. A channel goes on by itself.
+  // Stops a timer that has a function (one that runs already goes on). A channel goes on by itself.
   ~timer() {
     if (!function_) return;
     function_->stop();
@@ -126,8 +128,8 @@ class timer {
   // Where the instant arrives; the nil channel for a timer with a function.
   recv_chan<time_point> chan() const noexcept { return channel_; }
 
-  // True: this call has prevented the event (or has thrown away its value, not yet received). False: it had come
-  // already, or had been stopped. Does not wait for the function of an event that has come.
+  // True: this call has prevented the event (or has thrown away its value, not yet received). False: it had
+  // come already, or had been stopped. Does not wait for the function of an event that has come.
   bool stop() {
     if (function_) return function_->stop();
     if (!channel_) detail::throw_uninitialized_timer("time: Stop called on uninitialized Timer");
@@ -148,7 +150,7 @@ class timer {
   detail::timer_function* function_ = nullptr;
 };
 
-// An event every period. Ticks that nobody receives in time are dropped, the phase is kept; at most one waits.
+// An event every period. Ticks that nobody receives in time are dropped, the phase is kept, one may wait.
 class ticker {
  public:
   using time_point = detail::tick;
@@ -180,7 +182,7 @@ class ticker {
   recv_chan<time_point> channel_;
 };
 
-// A channel that gets one value after d: a timer that cannot be stopped. Nothing is kept once the channel is dropped.
+// A channel that gets one value after d: a timer that cannot be stopped. It goes with the channel.
 template <class Rep, class Period>
 [[nodiscard]] recv_chan<detail::tick> after(const std::chrono::duration<Rep, Period>& d) {
   return detail::make_timer_channel(detail::deadline_after(d), 0);

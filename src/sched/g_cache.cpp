@@ -50,6 +50,7 @@ slab* new_slab() noexcept {                          // under lock
   if (tail != 0) os::free_pages(start + slab_bytes, tail);
   slab* first = blocks.all.load(relaxed);
   if (first != nullptr) os::advise_huge(start, slab_bytes, true);   // a program with few goroutines keeps small pages
+  sanitizer::stack_root(start, slab_bytes, true);    // a closure may be named by its block alone
   auto* s = ::new (start) slab{first, nullptr, false, {}, {}};
   blocks.all.store(s, release);                      // [order] release: for_each_goroutine walks without the lock
   return s;

@@ -3,12 +3,13 @@
 //   variable.id = serial << 12 | place          goroutine.locals -> [place] {id, value, destroy, age}
 //
 // I1  a table belongs to its goroutine: no lock, and touched outside the runtime only (values are user types)
-// I2  an entry is the variable's value  <=>  their ids are equal; a destroyed variable's place is given to another
-//     with a higher serial, and the entry that it left behind dies at the newcomer's first access or with its goroutine
+// I2  an entry is the variable's value  <=>  their ids are equal; a destroyed variable's place is given to
+//     another with a higher serial, and the entry that it left behind dies at the newcomer's first access or
+//     with its goroutine
 // I3  serials never wrap: 2^52 variables
 //
-// Called from any goroutine or thread; end_goroutine_locals() by a spawned goroutine before it tells its joiner, and
-// through sched's port at the end of every other one (and of a plain thread).
+// Called from any goroutine or thread; end_goroutine_locals() by a spawned goroutine before it tells its
+// joiner, and through sched's port at the end of every other one (and of a plain thread).
 #include "task/goroutine_local.hpp"
 
 #include <algorithm>
@@ -78,7 +79,8 @@ void end_goroutine_locals(goroutine* gp) noexcept {
   // A destructor may make new values, also of variables whose value has gone: until none is left.
   while (goroutine_locals* table = gp->locals) {
     auto& entries = table->entries;
-    auto last = std::max_element(entries.begin(), entries.end(), [](auto& a, auto& b) { return a.age < b.age; });
+    const auto younger = [](auto& a, auto& b) { return a.age < b.age; };
+    auto last = std::max_element(entries.begin(), entries.end(), younger);
     if (last == entries.end() || last->id == 0) {
       gp->locals = nullptr;
       delete table;
@@ -87,11 +89,6 @@ void end_goroutine_locals(goroutine* gp) noexcept {
     const goroutine_locals::entry dying = std::exchange(*last, {});
     dying.destroy(dying.value);
   }
-}
-
-void end_goroutine_locals() noexcept {
-  goroutine* gp = calling();
-  if (gp->locals) [[unlikely]] end_goroutine_locals(gp);
 }
 
 }  // namespace weft::inline v0::rt
@@ -123,7 +120,7 @@ void local_slot::take() {
   {
     rt::inside in;
     mine = rt::places.take();
-    rt::ports.end_goroutine = [](rt::goroutine* gp) noexcept { rt::end_goroutine_locals(gp); };
+    rt::ports.end_goroutine = rt::end_goroutine_locals;
     // [order] relaxed: the id says all there is to know.
     if (mine != 0 && !id_.compare_exchange_strong(expected, mine, rt::relaxed)) rt::places.give_back(mine);
   }

@@ -8,16 +8,19 @@
 //   done        it has ended and touches the state no more                 the handle
 //   detached    the handle is gone                                         the goroutine
 //
-//   running ──commit of join──> gp, gp|timed ──finish()──> done           (gp|timed by way of delivering)
-//   running ──finish()──> done        running ──let_go()──> detached ──finish()──> freed
-//   gp|timed ──deadline──> running
+//   running ──commit of join──> gp ──finish()──> done
+//                       gp | timed ──finish()──> delivering ──> done
+//                       gp | timed ──deadline──> running
+//   running ──finish()──> done
+//   running ──let_go()──> detached ──finish()──> freed
 //
-// I1  every transition is a compare-and-swap from the state that was looked at, so exactly one of two rivals moves
+// I1  every transition is a compare-and-swap from the state that was looked at: one of two rivals moves
 // I2  finish() does not touch the state after it stored `done`: the handle may free it at once
-// I3  the joiner is named by its goroutine, not by a waiter on its stack: a G may always be read, a stack may not.
-//     A timed joiner that loses to finish() waits out `delivering`, so that the late claim cannot hit its next wait
+// I3  the joiner is named by its goroutine, not by a waiter on its stack: a G may always be read, a stack may
+//     not. A timed joiner that loses to finish() waits out `delivering`, so that the late claim cannot hit
+//     its next wait
 //
-// Rejected: a count of references (two more read-modify-writes for each spawn and join, and the word knows it all).
+// Rejected: a count of references (two more read-modify-writes a spawn, and the word knows it all).
 #include "weft/join_handle.hpp"
 
 #include "base/check.hpp"
@@ -29,7 +32,8 @@
 
 namespace weft::inline v0 {
 
-goroutine_exited::goroutine_exited() : std::logic_error("weft: join of a goroutine that has exited without a result") {}
+goroutine_exited::goroutine_exited()
+    : std::logic_error("weft: join of a goroutine that has exited without a result") {}
 
 }  // namespace weft::inline v0
 
@@ -39,18 +43,23 @@ namespace {
 enum word : std::uintptr_t { running = 0, timed = 1, done = 2, delivering = 4, detached = 6, flags = 7 };
 static_assert(alignof(rt::goroutine) > flags);
 
-rt::goroutine* joiner_of(std::uintptr_t w) noexcept { return reinterpret_cast<rt::goroutine*>(w & ~std::uintptr_t{flags}); }
+rt::goroutine* joiner_of(std::uintptr_t w) noexcept {
+  return reinterpret_cast<rt::goroutine*>(w & ~std::uintptr_t{flags});
+}
+std::uintptr_t word_of(rt::goroutine* gp, std::uintptr_t flag) noexcept {
+  return reinterpret_cast<std::uintptr_t>(gp) | flag;
+}
 
 struct parking {   // what the commit needs; on the joiner's stack
   rt::atomic<std::uintptr_t>* word;
   rt::goroutine* gp;
 };
 
-// [order] release: finish() that takes gp out of the word sees its saved context; acquire: a `done` that was met
-// brings what the goroutine wrote.
+// [order] release: finish() that takes gp out of the word sees its saved context; acquire: a `done` that was
+// met brings what the goroutine wrote.
 bool publish(const parking& p, std::uintptr_t flag) noexcept {
   std::uintptr_t expected = running;
-  return p.word->compare_exchange_strong(expected, reinterpret_cast<std::uintptr_t>(p.gp) | flag, rt::acq_rel, rt::acquire);
+  return p.word->compare_exchange_strong(expected, word_of(p.gp, flag), rt::acq_rel, rt::acquire);
 }
 
 void publish_joiner(void* arg) noexcept {
@@ -65,7 +74,8 @@ void publish_timed_joiner(void* arg) noexcept {
 }
 
 bool is_abandoned(rt::goroutine* gp) noexcept {
-  return gp->status.load(rt::relaxed) == rt::g_status::abandoned;   // [order] relaxed: a finished world stays finished
+  // [order] relaxed: a finished world stays finished.
+  return gp->status.load(rt::relaxed) == rt::g_status::abandoned;
 }
 
 void claim_timed(rt::goroutine* gp, rt::atomic<std::uintptr_t>& word) noexcept {
@@ -81,7 +91,8 @@ bool join_state::is_detached() const noexcept {
 }
 
 void join_state::finish() noexcept {
-  rt::end_goroutine_locals();   // before anybody learns that it has ended, as a thread's thread_locals are
+  // Before anybody learns that it has ended, as a thread's thread_locals go.
+  if (gp_->locals) [[unlikely]] rt::end_goroutine_locals(gp_);
   rt::sanitizer::hb_release(this);
   {
     rt::inside in;
@@ -109,9 +120,10 @@ join_state::waited join_state::wait(std::int64_t deadline) {
     return true;
   };
   if (has_ended()) return waited::done;
-  // The word still runs after the status was read: then it is the status of this goroutine, not of a later one.
+  // If the word is still not done after the status was read, it was this goroutine's, not a later one's.
   // [order] acquire: the two loads stay in order.
-  if (gp_->status.load(rt::acquire) == rt::g_status::abandoned) return has_ended() ? waited::done : waited::lost;
+  if (gp_->status.load(rt::acquire) == rt::g_status::abandoned)
+    return has_ended() ? waited::done : waited::lost;
 
   if (deadline == never) {
     rt::inside_parking in;
@@ -124,7 +136,7 @@ join_state::waited join_state::wait(std::int64_t deadline) {
     rt::inside_parking in;
     parking p{&word_, scope.owner()};
     if (scope.park(rt::wait_reason::join, publish_timed_joiner, &p) == rt::woken_by::timeout) {
-      std::uintptr_t mine = reinterpret_cast<std::uintptr_t>(p.gp) | timed;
+      std::uintptr_t mine = word_of(p.gp, timed);
       // [order] relaxed: nothing is read or published by not waiting any more.
       if (word_.compare_exchange_strong(mine, running, rt::relaxed)) return waited::timed_out;
     }

@@ -30,13 +30,15 @@ struct timer_channel {
   }
   static timer_channel& of(chan_core& c) noexcept { return reinterpret_cast<timer_channel&>(c); }
 
-  bool has_event() const noexcept { return core.count.load(relaxed) != 0; }   // [order] relaxed: under the lock
-  bool has_receiver() const noexcept { return core.receivers.head.load(relaxed) != nullptr; }   // [order] likewise
+  // [order] relaxed: under the lock.
+  bool has_event() const noexcept { return core.count.load(relaxed) != 0; }
+  bool has_receiver() const noexcept { return core.receivers.head.load(relaxed) != nullptr; }
   void refresh(std::int64_t now) noexcept;
   bool forget() noexcept;          // true: an event was to come or waits
   void arm() noexcept;
 };
-static_assert(offsetof(timer_channel, core) == 0 && chan_core::first_slot + sizeof(detail::tick) <= sizeof(chan_core));
+static_assert(offsetof(timer_channel, core) == 0);
+static_assert(chan_core::first_slot + sizeof(detail::tick) <= sizeof(chan_core));
 
 void timer_channel::refresh(std::int64_t now) noexcept {
   if (when == stopped || now < when || when == os::forever) return;

@@ -1,12 +1,16 @@
 // timer_function.cpp — a timer that starts a goroutine: who holds what, who fires.
 //
-// R1  references: one of the handle, one of the armed node, one of each goroutine that it started. The fire function hands
-//     the node's on to the goroutine, so it counts nothing.
-// R2  reset() and stop() are ordered by lock_; a fire needs no lock of ours
+// R1  references: one of the handle, one of the armed node, one of each goroutine that it started. The fire
+//     function hands the node's on to the goroutine, so it counts nothing.
+// R2  reset() and stop() are ordered by lock_; a fire needs no lock of ours: they come after it by quiesce()
 // R3  the last reference goes outside the runtime: it destroys a user's function
 //
-// The goroutine of an expiry is made in the fire function, under the heap lock: a G and a pointer, nothing of the
-// user's. It runs when the scheduler has released that lock.
+// The goroutine of an expiry is made in the fire function, under the heap lock: a G and a pointer, nothing of
+// the user's. It runs when the scheduler has released that lock.
+#include <new>
+#include <stdexcept>
+#include <utility>
+
 #include "context/sanitizer.hpp"
 #include "sched/inside.hpp"
 #include "sched/park.hpp"
@@ -17,6 +21,13 @@
 namespace weft::inline v0::rt {
 
 struct timer_function_access {
+  static bool start(detail::timer_function* function, ready_batch& out) noexcept {
+    goroutine* gp = newborn(run, function);
+    if (!gp) return false;   // no world yet, or no memory
+    function->node_holds_ = false;
+    out.add(gp);
+    return true;
+  }
   static void run(void* p) {
     auto* function = *static_cast<detail::timer_function**>(p);
     struct at_end {   // on the way out by exit() too
@@ -30,12 +41,10 @@ struct timer_function_access {
 
 namespace {
 
-std::int64_t start_function(timer_node& node, std::int64_t now, ready_batch& out) noexcept {
+std::int64_t fire(timer_node& node, std::int64_t now, ready_batch& out) noexcept {
   constexpr std::int64_t retry_after = 1'000'000;
-  goroutine* gp = newborn(timer_function_access::run, timer_slot::of(node).owner);
-  if (!gp) return now + retry_after;   // out of memory
-  out.add(gp);
-  return timer_node::disarmed;
+  auto* function = static_cast<detail::timer_function*>(timer_slot::of(node).owner);
+  return timer_function_access::start(function, out) ? timer_node::disarmed : now + retry_after;
 }
 
 }  // namespace
@@ -46,7 +55,7 @@ namespace weft::inline v0::detail {
 timer_function::timer_function(caller call, destroyer destroy) : call_(call), destroy_(destroy) {
   {
     rt::inside in;
-    slot_ = rt::take_timer_slot(this, rt::start_function);
+    slot_ = rt::take_timer_slot(this, rt::fire);
   }
   if (!slot_) throw std::bad_alloc();
 }
@@ -58,26 +67,24 @@ timer_function::~timer_function() {
 
 bool timer_function::reset(std::int64_t when) noexcept {
   rt::sanitizer::hb_release(this);
-  references_.fetch_add(1, rt::relaxed);   // [order] relaxed: made from a reference
-  bool was_armed;
-  {
-    rt::inside in;
-    rt::locked guard(lock_);
-    was_armed = rt::quiesce(slot_->node);
-    rt::arm_timer(slot_->node, when);
-  }
-  if (was_armed) release();
+  rt::inside in;
+  rt::locked guard(lock_);
+  const bool was_armed = rt::quiesce(slot_->node);
+  // The node may hold a reference though it was not armed: a world has ended.
+  if (!std::exchange(node_holds_, true)) references_.fetch_add(1, rt::relaxed);   // [order] made from another
+  rt::arm_timer(slot_->node, when);
   return was_armed;
 }
 
 bool timer_function::stop() noexcept {
-  bool was_armed;
+  bool was_armed, held;
   {
     rt::inside in;
     rt::locked guard(lock_);
     was_armed = rt::quiesce(slot_->node);
+    held = std::exchange(node_holds_, false);
   }
-  if (was_armed) release();
+  if (held) release();
   return was_armed;
 }
 

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/check.hpp"
+#include "context/sanitizer.hpp"
 
 namespace weft::inline v0::rt {
 namespace {
@@ -27,6 +28,7 @@ timer_slot* take() noexcept {
     fresh = static_cast<std::byte*>(os::allocate_pages(slab_bytes));
     fresh_end = fresh ? fresh + slab_bytes / sizeof(timer_slot) * sizeof(timer_slot) : nullptr;
     if (!fresh) return nullptr;
+    sanitizer::stack_root(fresh, slab_bytes, true);   // it names functions that nobody else may name
   }
   auto* slot = ::new (fresh) timer_slot;
   fresh += sizeof(timer_slot);

@@ -1,4 +1,5 @@
-// goroutine_local_test.cpp — one value a goroutine: made at first access, kept across threads, gone before the join.
+// goroutine_local_test.cpp — one value a goroutine: made at first access, kept across threads, gone before
+// the join.
 #include <gtest/gtest.h>
 
 #include <atomic>

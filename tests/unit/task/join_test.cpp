@@ -1,4 +1,5 @@
-// join_test.cpp — spawn and join_handle: results, exceptions, ends without a result, limits, stop, who answers.
+// join_test.cpp — spawn and join_handle: results, exceptions, ends without a result, limits, stop, who
+// answers.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -269,7 +270,7 @@ struct ending {
 };
 
 ending run_program(const std::string& arguments) {
-  const std::string command = std::string(WEFT_PROGRAM_DIR) + "/program_unasked_exception " + arguments + " 2>&1";
+  const std::string command = WEFT_PROGRAM_DIR "/program_unasked_exception " + arguments + " 2>&1";
   ending e;
   FILE* out = popen(command.c_str(), "r");
   if (!out) return e;

@@ -176,6 +176,26 @@ TEST(timer, received_by_threads) {
   });
 }
 
+TEST(timer, without_a_world) {
+  std::atomic<bool> ran{false};
+  after(1ms, [&] { ran = true; });         // needs a world
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([i] {
+      const auto start = clock::now();
+      after(std::chrono::milliseconds(3 + i)).recv();
+      EXPECT_GE(clock::now() - start, std::chrono::milliseconds(3 + i));
+      EXPECT_EQ(after(1h).recv_for(1ms).error_or({}), weft::errc::timed_out);
+      ticker t(1ms);
+      for (int k = 0; k < 3; ++k) t.chan().recv();
+    });
+  for (auto& t : threads) t.join();
+  EXPECT_FALSE(ran);
+  with_procs(1, [&] {
+    while (!ran) sleep_for(1ms);
+  });
+}
+
 TEST(ticker, keeps_its_phase_and_drops_what_nobody_took) {
   with_procs(2, [] {
     constexpr auto period = 4ms;

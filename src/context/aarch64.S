@@ -138,7 +138,7 @@ weft_jump:
   .size weft_jump, . - weft_jump
 
 // void weft_call_on_top_of(context of, void (*fn)(void*), void* arg)
-// While fn runs, this function's frame is the saved context itself: unwinders go on to its parked caller.
+// While fn runs, the unwind rules say that this function's frame is the saved context: see x86_64.S.
 function weft_call_on_top_of
 weft_call_on_top_of:
   .cfi_startproc
@@ -148,14 +148,13 @@ weft_call_on_top_of:
   .cfi_offset x30, -24
   str x19, [sp, #16]
   .cfi_offset x19, -16
-  mov x19, sp               // fn preserves it
   .cfi_remember_state
-  mov sp, x0
+  mov x19, x0               // fn preserves it
   mov x29, x0               // the frame chain too goes on at the saved context
   rules_of_saved_context
+  .cfi_def_cfa_register x19
   mov x0, x2
   blr x1
-  mov sp, x19
   .cfi_restore_state
   ldr x19, [sp, #16]
   ldp x29, x30, [sp], #32

@@ -153,20 +153,20 @@ weft_jump:
   .size weft_jump, . - weft_jump
 
 // void weft_call_on_top_of(context of, void (*fn)(void*), void* arg)
-// While fn runs, this function's frame is the saved context itself: unwinders go on to its parked caller.
+// While fn runs, the unwind rules say that this function's frame is the saved context: unwinders go on to its
+// parked caller. Only they do; fn runs on the caller's stack, and the parked one is not touched.
 function weft_call_on_top_of
 weft_call_on_top_of:
   .cfi_startproc
   pushq %rbx
   .cfi_adjust_cfa_offset 8
   .cfi_rel_offset rbx, 0
-  movq %rsp, %rbx           // fn preserves it
   .cfi_remember_state
-  movq %rdi, %rsp
+  movq %rdi, %rbx           // fn preserves it
   rules_of_saved_context
+  .cfi_def_cfa_register rbx
   movq %rdx, %rdi
   callq *%rsi
-  movq %rbx, %rsp
   .cfi_restore_state
   popq %rbx
   .cfi_adjust_cfa_offset -8

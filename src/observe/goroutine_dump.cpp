@@ -127,7 +127,7 @@ class dump {
   }
 
   bool is_waiting(goroutine* gp) const noexcept {
-    return gp != first_ && gp->status.load(relaxed) == g_status::waiting;   // [order] relaxed: a state to show
+    return gp != first_ && gp->status.load(relaxed) == g_status::waiting;  // [order] relaxed: a state to show
   }
 
   std::string_view status_text(goroutine* gp) const noexcept {
@@ -138,7 +138,7 @@ class dump {
       case g_status::waiting: break;
       default: return "dead";   // since it was picked
     }
-    std::string_view reason = to_text(gp->reason.load(relaxed));
+    std::string_view reason = to_text(gp->reason.load(relaxed));   // [order] relaxed: as above
     return reason.empty() ? "waiting" : reason;
   }
 

@@ -3,7 +3,7 @@
 
 namespace weft::inline v0::rt {
 
-// At the first run(), outside, before any goroutine runs; later calls do nothing. A port itself (sched/ports.hpp).
+// At the first run(), outside, before any goroutine runs; later calls do nothing. The port `first_run`.
 void observe_install() noexcept;
 
 }  // namespace weft::inline v0::rt

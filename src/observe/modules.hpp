@@ -1,4 +1,4 @@
-// modules.hpp — which file an address of code belongs to: the executable or a shared library, and how far into it.
+// modules.hpp — which file an address of code belongs to, the executable or a library, and how far into it.
 //
 // Read at the moment of the dump, without libc: the dynamic linker's own list is behind a lock.
 #pragma once

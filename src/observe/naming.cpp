@@ -1,5 +1,5 @@
-// naming.cpp — starts weft-symbolizer and waits for it. System calls only, but for clone(), which is one with a
-// stack: fork would run handlers and copy the page tables of a million stacks.
+// naming.cpp — starts weft-symbolizer and waits for it. System calls only, but for clone(), which is one with
+// a stack: fork would run handlers and copy the page tables of a million stacks.
 #include "observe/naming.hpp"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ bool use_beside_executable(const char* relative) noexcept {
   return static_cast<std::size_t>(snprintf(slash + 1, room, "%s", relative)) < room && use(path);
 }
 
-// ---- the child: shares the memory of the parent, which stands still until the child has become another program ----
+// ---- the child: shares the parent's memory; the parent stands still until it is another program ----
 struct plan {
   int in, out;
   bool all;
@@ -60,11 +60,12 @@ int become_symbolizer(void* p) noexcept {
 }
 
 long start(plan& what) noexcept {
-  alignas(16) static char stack[32 * 1024];   // one child at a time, until its exec: the world is stopped, or dies
+  alignas(16) static char stack[32 * 1024];   // in use until the exec, while this thread stands still
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);   // a handler must not run in the child
-  int child = clone(become_symbolizer, stack + sizeof stack, CLONE_VM | CLONE_VFORK, &what);   // and no SIGCHLD
+  // No signal at its end: SIGCHLD is the user's.
+  int child = clone(become_symbolizer, stack + sizeof stack, CLONE_VM | CLONE_VFORK, &what);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return child;
 }
@@ -91,15 +92,19 @@ void find_symbolizer() noexcept {
   const char* wish = secure_getenv("WEFT_SYMBOLIZE");
   if (wish && *wish) {
     if (strcmp(wish, "off") != 0 && !use(wish))
-      printer() << "weft: WEFT_SYMBOLIZE=" << wish << ": not a program; allowed are `off` and the path of one\n";
+      printer() << "weft: WEFT_SYMBOLIZE=" << wish
+                << ": not a program; allowed are `off` and the path of one\n";
     return;
   }
   (void)(use(WEFT_SYMBOLIZER_BUILD_PATH) || use(WEFT_SYMBOLIZER_INSTALL_PATH) ||
-         use_beside_executable("weft-symbolizer") || use_beside_executable("../libexec/weft/weft-symbolizer"));
+         use_beside_executable("weft-symbolizer") ||
+         use_beside_executable("../libexec/weft/weft-symbolizer"));
 }
 
 naming::naming() noexcept
-    : fd_(program[0] ? static_cast<int>(os::system_call(SYS_memfd_create, "weft-dump", 1u /* close on exec */)) : -1) {}
+    : fd_(program[0]
+              ? static_cast<int>(os::system_call(SYS_memfd_create, "weft-dump", 1u /* close on exec */))
+              : -1) {}
 
 naming::~naming() {
   if (fd_ >= 0) os::system_call(SYS_close, fd_);

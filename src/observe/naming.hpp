@@ -1,10 +1,10 @@
-// naming.hpp — a raw dump with functions and lines, by a helper process: libdw allocates and locks, which a dying
-// process must not.
+// naming.hpp — a raw dump with functions and lines, by a helper process: libdw allocates and locks, which a
+// dying process must not.
 //
 //   the dump is written twice, to the reader and into a memory file; weft-symbolizer then reads the file
 //
-// The program is looked for once, outside: WEFT_SYMBOLIZE (`off`: none; else a path), the build tree, the installation,
-// beside the executable. Where there is none, or it fails, the raw dump is what there is.
+// The program is looked for once, outside: WEFT_SYMBOLIZE (`off`: none; else a path), the build tree, the
+// installation, beside the executable. Where there is none, or it fails, the raw dump is what there is.
 #pragma once
 #include <cstdint>
 

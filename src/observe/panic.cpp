@@ -1,7 +1,7 @@
 // panic.cpp — std::terminate on a goroutine, in Go's words.
 //
-// The goroutine's entry catches nothing, so the search for a handler fails at its outermost frame and the frames of the
-// thrower are still there when this handler runs, on top of them.
+// The goroutine's entry catches nothing, so the search for a handler fails at its outermost frame and the
+// frames of the thrower are still there when this handler runs, on top of them.
 #include "observe/panic.hpp"
 
 #include <cxxabi.h>
@@ -89,7 +89,8 @@ bool is_on_goroutine() noexcept {
 }
 
 [[noreturn]] void on_terminate() noexcept {
-  std::terminate_handler next = handler_before.load(relaxed);   // [order] relaxed: constant since the installation
+  // [order] relaxed: constant since the installation
+  std::terminate_handler next = handler_before.load(relaxed);
   if (!is_on_goroutine()) {
     if (next) next();
     abort();
@@ -129,7 +130,8 @@ void install_quit_handler() noexcept {
 }  // namespace
 
 void install_panic_handlers() noexcept {
-  handler_before.store(std::set_terminate(on_terminate), relaxed);   // [order] relaxed: before any goroutine runs
+  // [order] relaxed: before any goroutine runs
+  handler_before.store(std::set_terminate(on_terminate), relaxed);
   install_overflow_reports();
   install_quit_handler();
 }

@@ -1,4 +1,4 @@
-// panic.hpp — the ends that user code causes: an exception that nobody catches, a stack that has run out, SIGQUIT.
+// panic.hpp — the ends that user code causes: an uncaught exception, a stack that has run out, SIGQUIT.
 //
 // All of them print Go's text, the dump, and end with status 2. Handlers that were there before are kept:
 //   terminate handler   called after the dump; on threads that are no goroutine's, instead of it

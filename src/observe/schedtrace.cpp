@@ -1,6 +1,6 @@
-// schedtrace.cpp — the fields are Go's (go doc runtime, "schedtrace"). Where ours has nothing of the kind, the value is
-// the one that says so: gcwaiting is "the world is being stopped", mallocing, throwing, preemptoff and locks stay at
-// their defaults, sysmonwait is false while sysmon counts time.
+// schedtrace.cpp — the fields are Go's (go doc runtime, "schedtrace"). Where ours has nothing of the kind,
+// the value is the one that says so: gcwaiting is "the world is being stopped", mallocing, throwing,
+// preemptoff and locks stay at their defaults, sysmonwait is false while sysmon counts time.
 //
 // Locks: sched.lock for the two lists, only if it is free: the thread that died may hold it.
 #include "observe/schedtrace.hpp"
@@ -36,15 +36,18 @@ bool is_running_thread(const machine& m) noexcept {
 std::int64_t ms_since_first() noexcept {
   static atomic<std::int64_t> first{0};
   std::int64_t now = os::nanotime(), start = 0;
-  if (first.compare_exchange_strong(start, now, relaxed)) start = now;   // [order] relaxed: a number, by itself
+  // [order] relaxed: a number, by itself
+  if (first.compare_exchange_strong(start, now, relaxed)) start = now;
   return (now - start) / 1'000'000;
 }
 
 void print_summary(printer& out, bool detail, idle_machines waiting) noexcept {
   idle_word::counts idle = sched.idle.look();
-  out << "SCHED " << ms_since_first() << "ms: gomaxprocs=" << sched.maxprocs.load(relaxed)   // [order] a number
+  out << "SCHED " << ms_since_first()
+      << "ms: gomaxprocs=" << sched.maxprocs.load(relaxed)   // [order] relaxed: a number
       << " idleprocs=" << idle.idle_processors() << " threads=" << count_threads()
-      << " spinningthreads=" << idle.spinning() << " needspinning=" << int{idle.needs_waker() && sched.global.size() > 0}
+      << " spinningthreads=" << idle.spinning()
+      << " needspinning=" << int{idle.needs_waker() && sched.global.size() > 0}
       << " idlethreads=" << waiting.idle << " runqueue=" << sched.global.size();
   if (!detail) return;
   bool stopping = sched.stopping.load(relaxed);   // [order] relaxed: a number
@@ -100,6 +103,7 @@ void print_goroutine(printer& out, const goroutine* gp) noexcept {
   if (gp->id == 0 || status == g_status::idle || status == g_status::dead) return;   // a block in a free list
   if (gp->is_thread && status != g_status::waiting) return;   // a plain thread that merely exists
   const machine* mp = status == g_status::running ? machine_that_runs(gp) : nullptr;
+  // [order] relaxed: as above
   out << "  G" << gp->id << ": status=" << static_cast<unsigned>(status) << '('
       << (status == g_status::waiting ? to_text(gp->reason.load(relaxed)) : "") << ") m=";
   if (mp) out << mp->id;

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::uintptr_t reach = 64 * 1024;   // how far below a stack an overflow is recognised (PROTOCOLS 6)
 
-[[noreturn]] void die_of_overflow(const char* whose, std::uintptr_t bottom, std::uintptr_t top, const char* fatal_text,
-                                  const void* context) noexcept {
+[[noreturn]] void die_of_overflow(const char* whose, std::uintptr_t bottom, std::uintptr_t top,
+                                  const char* fatal_text, const void* context) noexcept {
   begin_fatal();
   printer() << "runtime: " << whose << " stack exceeds " << top - bottom << "-byte limit\n"
             << "runtime: sp=" << reinterpret_cast<const void*>(os::interrupted_sp(context)) << " stack=["
@@ -68,7 +68,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   machine* mp = this_machine();
   bool is_ours = mp && (mp->is_service || (!mp->is_foreign && mp->current == nullptr));
   nearest at{};
-  if (is_ours && is_just_below_stack(reinterpret_cast<std::uintptr_t>(info->si_addr), os::interrupted_sp(context), at))
+  if (is_ours &&
+      is_just_below_stack(reinterpret_cast<std::uintptr_t>(info->si_addr), os::interrupted_sp(context), at))
     die_of_overflow("g0", at.start, at.end, "stack overflow on g0", context);
   pass_on(signal, info, context);
 }

@@ -1,5 +1,5 @@
-// crash_test.cpp — Go's runtime/crash_test.go restated: deadlocks, Goexit, panics, limits. Each runs a case of
-// tests/programs/crash.cpp and looks at its last words.
+// crash_test.cpp — Go's runtime/crash_test.go restated: deadlocks, Goexit, panics, limits. Each runs a case
+// of tests/programs/crash.cpp and looks at its last words.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -58,7 +58,9 @@ TEST(crash_test, MutexDeadlock) {   // not Go's: a lock instead of a channel
 TEST(crash_test, TestGoexitDeadlock) { expect_start(crash("goexit_deadlock"), main_exited); }
 TEST(crash_test, TestGoexitCrash) { expect_start(crash("goexit_crash"), main_exited); }
 TEST(crash_test, TestGoexitInPanic) { expect_start(crash("goexit_in_panic"), main_exited); }
-TEST(crash_test, TestRecoveredPanicAfterGoexit) { expect_start(crash("recovered_panic_after_goexit"), main_exited); }
+TEST(crash_test, TestRecoveredPanicAfterGoexit) {
+  expect_start(crash("recovered_panic_after_goexit"), main_exited);
+}
 TEST(crash_test, TestRecoverBeforePanicAfterGoexit) {
   expect_start(crash("recover_before_panic_after_goexit"), main_exited);
 }
@@ -206,7 +208,8 @@ TEST(crash_test, TestG0StackOverflow) {
 }
 
 TEST(crash_test, TestThreadExhaustion) {
-  expect_start(crash("thread_exhaustion"), "runtime: program exceeds 10-thread limit\nfatal error: thread exhaustion\n");
+  expect_start(crash("thread_exhaustion"),
+               "runtime: program exceeds 10-thread limit\nfatal error: thread exhaustion\n");
 }
 
 // ---- signals that end the process ----

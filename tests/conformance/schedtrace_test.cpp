@@ -22,7 +22,8 @@ TEST(schedtrace_test, Lines) {
   child_result r = run_program("schedtrace", {}, {"WEFTDEBUG=schedtrace=20"});
   ASSERT_EQ(r.exit_status, 0) << r;
   static const std::regex shape(
-      "SCHED ([0-9]+)ms: gomaxprocs=2 idleprocs=([0-9]+) threads=([0-9]+) spinningthreads=[0-9]+ needspinning=[01] "
+      "SCHED ([0-9]+)ms: gomaxprocs=2 idleprocs=([0-9]+) threads=([0-9]+) spinningthreads=[0-9]+ "
+      "needspinning=[01] "
       "idlethreads=([0-9]+) runqueue=[0-9]+ \\[ [0-9]+ [0-9]+ \\] schedticks=\\[ [0-9]+ [0-9]+ \\]");
   auto lines = lines_of(r.err);
   EXPECT_GE(lines.size(), 2u) << r;   // 25 on an idle machine
@@ -46,12 +47,14 @@ TEST(schedtrace_test, Details) {
       "idlethreads=[0-9]+ runqueue=[0-9]+ gcwaiting=(true|false) nmidlelocked=[0-9]+ stopwait=[0-9]+ "
       "sysmonwait=(true|false)");
   static const std::regex p(
-      "  P[01]: status=[0134] schedtick=[0-9]+ syscalltick=[0-9]+ m=([0-9]+|nil) runqsize=[0-9]+ gfreecnt=[0-9]+ "
+      "  P[01]: status=[0134] schedtick=[0-9]+ syscalltick=[0-9]+ m=([0-9]+|nil) runqsize=[0-9]+ "
+      "gfreecnt=[0-9]+ "
       "timerslen=[0-9]+");
   static const std::regex m(
       "  M[0-9]+: p=([0-9]+|nil) curg=([0-9]+|nil) mallocing=0 throwing=0 preemptoff= locks=0 dying=0 "
       "spinning=(true|false) blocked=(true|false) lockedg=([0-9]+|nil)");
-  static const std::regex g("  G[0-9]+: status=[0-9]+\\([^)]*(\\([^)]*\\))?\\) m=([0-9]+|nil) lockedm=([0-9]+|nil)");
+  static const std::regex g(
+      "  G[0-9]+: status=[0-9]+\\([^)]*(\\([^)]*\\))?\\) m=([0-9]+|nil) lockedm=([0-9]+|nil)");
   int firsts = 0, ps = 0, ms = 0, gs = 0;
   for (const std::string& line : lines_of(r.err)) {
     bool is_first = std::regex_match(line, first), is_p = std::regex_match(line, p);

@@ -50,7 +50,8 @@ TEST(traceback_test, CreatedByNamesTheFunction) {
   auto all = goroutines_in(r.err, true);
   auto* child = with_status(all, "chan receive (nil chan), \"child\"");
   ASSERT_TRUE(child) << r;
-  static const std::regex created("created by [^\n]*parent_child[^\n]* in goroutine 1\n\t[^\n]*crash.cpp:[0-9]+ \\+0x");
+  static const std::regex created(
+      "created by [^\n]*parent_child[^\n]* in goroutine 1\n\t[^\n]*crash.cpp:[0-9]+ \\+0x");
   EXPECT_TRUE(std::regex_search(child->body, created)) << r;
 }
 
@@ -59,7 +60,8 @@ TEST(traceback_test, TestTracebackElision) {
   child_result r = crash("elision");
   auto all = goroutines_in(r.err, false);
   ASSERT_EQ(all.size(), 1u) << r;
-  static const std::regex frame("\n\t0x[0-9a-f]+ /[^\n]+\\+0x[0-9a-f]+"), elided("\n\t\\.\\.\\.([0-9]+) frames elided\\.\\.\\.\n");
+  static const std::regex frame("\n\t0x[0-9a-f]+ /[^\n]+\\+0x[0-9a-f]+"),
+      elided("\n\t\\.\\.\\.([0-9]+) frames elided\\.\\.\\.\n");
   const std::string body = "\n" + all[0].body;
   EXPECT_EQ(count(body, frame), 100u) << r;
   std::smatch m;
@@ -76,7 +78,8 @@ TEST(traceback_test, TestTracebackGoroutineLabels) {   // ours: the name from at
 TEST(traceback_test, TestTracebackSystem) {   // WEFT_TRACEBACK=system: gp, m, mp; runtime frames with names
   child_result r = crash("panic_in_goroutine", {"WEFT_TRACEBACK=system"});
   EXPECT_EQ(r.exit_status, 2) << r;
-  static const std::regex header("\ngoroutine [0-9]+ gp=0x[0-9a-f]+ m=[0-9]+ mp=0x[0-9a-f]+ \\[running\\]:\n");
+  static const std::regex header(
+      "\ngoroutine [0-9]+ gp=0x[0-9a-f]+ m=[0-9]+ mp=0x[0-9a-f]+ \\[running\\]:\n");
   EXPECT_TRUE(std::regex_search(r.err, header)) << r;
   static const std::regex parked("\ngoroutine 1 gp=0x[0-9a-f]+ m=nil \\[");
   EXPECT_TRUE(std::regex_search(r.err, parked)) << r;
@@ -96,7 +99,8 @@ TEST(traceback_test, TestTracebackInlined) {
   auto all = goroutines_in(r.err, true);
   ASSERT_EQ(all.size(), 1u) << r;
   static const std::regex frames(
-      "panic\\(\\.\\.\\.\\)\n\t[^\n]+\n[^\n]*inlined_thrower[^\n]*\n\t[^\n]*crash.cpp:[0-9]+ [^\n]*\n[^\n]*inlined");
+      "panic\\(\\.\\.\\.\\)\n\t[^\n]+\n[^\n]*inlined_thrower[^\n]*\n\t[^\n]*crash.cpp:[0-9]+ "
+      "[^\n]*\n[^\n]*inlined");
   EXPECT_TRUE(std::regex_search(all[0].body, frames)) << r;
 }
 
@@ -130,7 +134,8 @@ TEST(traceback_test, OnlySoMany) {   // the 1,000 oldest
   auto all = goroutines_in(r.err, false);
   EXPECT_EQ(all.size(), 1000u);
   EXPECT_EQ(all[0].id, "1");
-  EXPECT_TRUE(std::is_sorted(all.begin(), all.end(), [](auto& a, auto& b) { return std::stoi(a.id) < std::stoi(b.id); }));
+  EXPECT_TRUE(std::is_sorted(all.begin(), all.end(),
+                             [](auto& a, auto& b) { return std::stoi(a.id) < std::stoi(b.id); }));
   EXPECT_NE(r.err.find("\n...501 more goroutines elided...\n"), r.err.npos);
 }
 

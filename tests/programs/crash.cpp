@@ -1,4 +1,5 @@
-// crash.cpp — ways to end badly, one for each name in the table below. Run by tests/conformance/crash_test.cpp.
+// crash.cpp — ways to end badly, one for each name in the table below. Run by
+// tests/conformance/crash_test.cpp.
 #include <unistd.h>
 
 #include <cstdio>
@@ -183,10 +184,10 @@ void panic_text_writes() {
   wait_for_ever();
 }
 
+#pragma GCC diagnostic ignored "-Wterminate"
 struct panicking_error : std::exception {
   const char* what() const noexcept override { throw std::runtime_error("again"); }
 };
-#pragma GCC diagnostic ignored "-Wterminate"
 void panic_while_panicking() { throw panicking_error(); }
 
 void panic_race() {   // main returns while another goroutine dies

@@ -1,4 +1,5 @@
-// g0_overflow.cpp — recursion without end on a thread's own stack, where the scheduler runs: in the commit of a park.
+// g0_overflow.cpp — recursion without end on a thread's own stack, where the scheduler runs: in the commit of
+// a park.
 #include "sched/inside.hpp"
 #include "sched/park.hpp"
 #include "weft/runtime.hpp"

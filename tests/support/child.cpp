@@ -65,7 +65,8 @@ pid_t start(const std::string& path, const child_options& how, const pipe_ends& 
   posix_spawn_file_actions_adddup2(&files, out.write, 1);
   posix_spawn_file_actions_adddup2(&files, err.write, 2);
   pid_t pid = -1;
-  int error = posix_spawn(&pid, path.c_str(), &files, nullptr, pointers(arguments).data(), pointers(environment).data());
+  int error = posix_spawn(&pid, path.c_str(), &files, nullptr, pointers(arguments).data(),
+                          pointers(environment).data());
   posix_spawn_file_actions_destroy(&files);
   return error == 0 ? pid : -1;
 }
@@ -94,7 +95,8 @@ child_result run_child(const std::string& path, const child_options& how) {
   pollfd fds[] = {{out.read, POLLIN, 0}, {err.read, POLLIN, 0}};
   bool signalled = how.signal_when == 0;
   while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0 || poll(fds, 2, static_cast<int>(left.count())) <= 0) {
       r.timed_out = true;
       kill(pid, SIGKILL);

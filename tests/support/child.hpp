@@ -4,8 +4,8 @@
 //   EXPECT_EQ(r.exit_status, 2) << r;
 //   EXPECT_TRUE(r.err.starts_with("fatal error: ..."));
 //
-// The child gets this process's environment without WEFT variables, plus what is asked for. A child that lives longer
-// than 60 s (more under sanitizers) is killed; `timed_out` says so.
+// The child gets this process's environment without WEFT variables, plus what is asked for. A child that
+// lives longer than 60 s (more under sanitizers) is killed; `timed_out` says so.
 #pragma once
 #include <initializer_list>
 #include <ostream>
@@ -25,7 +25,7 @@ std::ostream& operator<<(std::ostream& to, const child_result& r);
 struct child_options {
   std::vector<std::string> arguments = {};
   std::vector<std::string> environment = {};   // "NAME=value"
-  int signal_when = 0;                         // sent when the first line comes on its standard output; 0: none
+  int signal_when = 0;  // sent when the first line comes on its standard output; 0: none
 };
 child_result run_child(const std::string& path, const child_options& how);
 

@@ -1,4 +1,4 @@
-// main.cpp — weft-symbolizer: a filter from the raw dump of goroutines to one with functions, files and lines.
+// main.cpp — weft-symbolizer: a filter from the raw dump of goroutines to one with functions and lines.
 //
 //   weft-symbolizer [--all] < raw > named
 //
@@ -9,8 +9,8 @@
 //                                                          <tab>/src/serve.cpp:90 +0x33
 //     anything else                                   ->   itself
 //
-// The runtime's own frames are left out unless --all. Started by a process that dumps (observe/naming.cpp); works on a
-// dump that was kept from elsewhere too, as long as the same binaries lie where they lay.
+// The runtime's own frames are left out unless --all. Started by a process that dumps (observe/naming.cpp);
+// works on a dump that was kept from elsewhere too, as long as the same binaries lie where they lay.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -48,19 +48,21 @@ bool parse(std::string_view text, frame& f) {
   return true;
 }
 
-// Not the user's business: the runtime, the glue of std between it and the user's function, and the library code that
-// finds out that nobody catches.
+// Not the user's business: the runtime, the glue of std between it and the user's function, and the library
+// code that finds out that nobody catches.
 bool is_hidden(std::string_view name) {
   static constexpr std::string_view plain[] = {
-      "weft_switch", "weft_jump", "weft_context_begin", "weft_call_on_top_of", "__gxx_personality_v0", "_Unwind_",
-      "_ZSt9terminatev", "_ZN10__cxxabiv1", "_ZN9__gnu_cxx27__verbose_terminate_handler", "_ZSt6invoke", "_ZSt8__invoke",
-      "_ZSt13__invoke_impl", "_ZSt5apply", "_ZSt12__apply_impl", "_ZNSt17_Function_handler", "_ZNKSt8function",
-      "_ZSt10__invoke_r"};
+      "weft_switch", "weft_jump", "weft_context_begin", "weft_call_on_top_of",
+      "__gxx_personality_v0", "_Unwind_", "_ZSt9terminatev", "_ZN10__cxxabiv1",
+      "_ZN9__gnu_cxx27__verbose_terminate_handler", "_ZSt6invoke", "_ZSt8__invoke", "_ZSt13__invoke_impl",
+      "_ZSt10__invoke_r", "_ZSt5apply", "_ZSt12__apply_impl", "_ZNSt17_Function_handler", "_ZNKSt8function"};
   for (std::string_view prefix : plain) {
     if (name.starts_with(prefix)) return true;
   }
-  for (std::string_view prefix : {"weft::v0::rt::", "weft::v0::detail::", "weft::v0::run<", "weft::v0::spawn<"}) {
-    if (name.starts_with(prefix)) return true;   // what has no linkage name lies in a function, or is one of a few
+  for (std::string_view prefix :
+       {"weft::v0::rt::", "weft::v0::detail::", "weft::v0::run<", "weft::v0::spawn<"}) {
+    if (name.starts_with(prefix))
+      return true;  // what has no linkage name lies in a function, or is one of a few
   }
   if (!name.starts_with("_Z")) return false;
   name.remove_prefix(2);
@@ -72,7 +74,8 @@ bool is_hidden(std::string_view name) {
 }
 
 bool starts_goroutines(std::string_view name) {
-  for (std::string_view prefix : {"_ZN4weft2v02goI", "_ZN4weft2v05spawnI", "weft::v0::go<", "weft::v0::spawn<"}) {
+  for (std::string_view prefix :
+       {"_ZN4weft2v02goI", "_ZN4weft2v05spawnI", "weft::v0::go<", "weft::v0::spawn<"}) {
     if (name.starts_with(prefix)) return true;
   }
   return false;
@@ -127,7 +130,9 @@ class filter {
     }
   }
 
-  void show_unknown(const frame& f) { std::cout << f.address << "\n\t" << f.module << "+0x" << hex(f.offset) << '\n'; }
+  void show_unknown(const frame& f) {
+    std::cout << f.address << "\n\t" << f.module << "+0x" << hex(f.offset) << '\n';
+  }
 
   void show_location(const frame& f, const function& fn, std::uint64_t offset) {
     if (fn.file.empty()) std::cout << '\t' << f.module << "+0x" << hex(f.offset);
@@ -144,8 +149,8 @@ class filter {
     auto fn = std::find_if(where.functions.begin(), where.functions.end(), is_users);
     if (fn == where.functions.end() && !where.functions.empty()) fn = where.functions.end() - 1;
     if (fn == where.functions.end()) {
-      std::cout << "created by " << f.address << " in goroutine " << id << "\n\t" << f.module << "+0x" << hex(f.offset)
-                << '\n';
+      std::cout << "created by " << f.address << " in goroutine " << id << "\n\t" << f.module << "+0x"
+                << hex(f.offset) << '\n';
       return;
     }
     std::cout << "created by " << fn->name << " in goroutine " << id << '\n';

@@ -86,14 +86,16 @@ std::string file_number(Dwarf_Die* unit, int number) {
   return full_path(unit, dwarf_filesrc(files, static_cast<std::size_t>(number), nullptr, nullptr));
 }
 
-// The function that contains `address` and what is inlined there, innermost first, wherever it is declared: GCC puts
-// the functions of a local class below a function with other addresses, where dwarf_getscopes does not look.
+// The function that contains `address` and what is inlined there, innermost first, wherever it is declared:
+// GCC puts the functions of a local class below a function with other addresses, where dwarf_getscopes does
+// not look.
 bool search(Dwarf_Die* below, Dwarf_Addr address, std::vector<Dwarf_Die>& chain) {
   Dwarf_Die die;
   if (dwarf_child(below, &die) != 0) return false;
   do {
     int tag = dwarf_tag(&die);
-    bool is_code = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block;
+    bool is_code =
+        tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block;
     bool is_scope = tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
     if (!is_code && !is_scope) continue;
     bool is_here = is_code && dwarf_haspc(&die, address) > 0;

@@ -1,6 +1,8 @@
-// names.hpp — from module and offset to functions, files and lines, by the debug information in the module's file.
+// names.hpp — from module and offset to functions, files and lines, by the debug information in the module's
+// file.
 //
-// A frame can stand for several functions: those inlined at that place come first, the one they are in comes last.
+// A frame can stand for several functions: those inlined at that place come first, the one they are in comes
+// last.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -29,8 +31,8 @@ class names {
   names(const names&) = delete;
   names& operator=(const names&) = delete;
 
-  // `offset` is from where the module's lowest page lies in memory. `exact`: the offset of the instruction itself,
-  // not that of the one after a call.
+  // `offset` is from where the module's lowest page lies in memory. `exact`: the offset of the instruction
+  // itself, not that of the one after a call.
   place find(const std::string& module, std::uint64_t offset, bool exact);
 
  private:

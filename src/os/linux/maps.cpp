@@ -1,4 +1,5 @@
-// maps.cpp — /proc/self/maps, a line at a time. Lines longer than the buffer (paths of more than 3 KiB) are cut.
+// maps.cpp — /proc/self/maps, a line at a time. Lines longer than the buffer (paths of more than 3 KiB) are
+// cut.
 #include "os/linux/maps.hpp"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// maps.hpp — what lies where in memory, read from /proc/self/maps with system calls only: for signal handlers and
-// dying processes.
+// maps.hpp — what lies where in memory, read from /proc/self/maps with system calls only: for signal handlers
+// and dying processes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,8 @@ struct mapping {
   std::string_view name;       // path, [stack], [vdso]... or empty; valid inside `see` only
 };
 
-// Calls see(mapping, arg) for each in order of address, until it returns false. No effect where /proc is not there.
+// Calls see(mapping, arg) for each in order of address, until it returns false. No effect where /proc is not
+// there.
 void for_each_mapping(bool (*see)(const mapping& m, void* arg) noexcept, void* arg) noexcept;
 
 }  // namespace weft::inline v0::rt::os

@@ -1,5 +1,5 @@
-// environment_test.cpp — bad values in the environment: one line on stderr that names the variable, the value and what
-// is allowed; the program runs with the default.
+// environment_test.cpp — bad values in the environment: one line on stderr that names the variable, the value
+// and what is allowed; the program runs with the default.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,14 +27,15 @@ TEST(environment, BadValues) {
   for (const char* value : {"0", "x"}) expect_complaint("WEFT_MAXTHREADS", value);
   expect_complaint("WEFT_STACKGUARD", "perhaps");
   expect_complaint("WEFT_TRACEBACK", "loud");
-  for (const char* value : {"unknown=1", "schedtrace=x", "scheddetail=2"}) expect_complaint("WEFTDEBUG", value);
+  for (const char* value : {"unknown=1", "schedtrace=x", "scheddetail=2"})
+    expect_complaint("WEFTDEBUG", value);
   expect_complaint("WEFT_SYMBOLIZE", "/no/such/program");
 }
 
 TEST(environment, GoodValues) {
-  for (const char* setting : {"WEFT_MAXPROCS=3", "WEFT_STACK=64KiB", "WEFT_STACK=", "WEFT_MAXTHREADS=100",
-                              "WEFT_STACKGUARD=strict", "WEFT_TRACEBACK=single", "WEFTDEBUG=asyncpreemptoff=1",
-                              "WEFT_SYMBOLIZE=off"}) {
+  for (const char* setting :
+       {"WEFT_MAXPROCS=3", "WEFT_STACK=64KiB", "WEFT_STACK=", "WEFT_MAXTHREADS=100", "WEFT_STACKGUARD=strict",
+        "WEFT_TRACEBACK=single", "WEFTDEBUG=asyncpreemptoff=1", "WEFT_SYMBOLIZE=off"}) {
     child_result r = run_program("hello", {}, {setting});
     EXPECT_EQ(r.exit_status, 0) << setting << r;
     EXPECT_EQ(r.err, "") << setting;

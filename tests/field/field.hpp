@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "weft_test.hpp"
@@ -49,6 +50,11 @@ class meter {
   meter() : start_(clock::now()), before_(usage()) {}
   double seconds() const { return ms(clock::now() - start_) / 1e3; }
   double cpu_seconds() const { return cpu(usage()) - cpu(before_); }
+  // How many times more CPU `wanted` computing threads would have had on an empty machine: 1 if nobody else computes.
+  double crowding(int wanted) const {
+    const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+    return std::max(1.0, seconds() * std::min(wanted, std::max(cores, 1)) / cpu_seconds());
+  }
   double switches_per_second() const {
     const rusage now = usage();
     return static_cast<double>(now.ru_nvcsw - before_.ru_nvcsw) / seconds();

@@ -69,13 +69,16 @@ std::vector<double> sleepers_beside_busy_processors(int busy) {
 }  // namespace
 
 // Timers of a busy processor are run by whoever looks for work, and at every switch. Four computing threads on
-// two cores wait for each other for several kernel slices of 3 to 4 ms; the fault piles up without limit.
+// two cores wait for each other for several kernel slices of 3 to 4 ms, for more when others compute too; the fault
+// piles up without limit.
 TEST(field, F30) {
   for (int busy : {4, 3}) {
+    const meter m;
     const auto late = sleepers_beside_busy_processors(busy);
+    const double slack = slowdown * m.crowding(busy);
     EXPECT_GE(smallest(late), 0) << busy;
-    EXPECT_LE(percentile(late, 0.5), 15 * slowdown) << busy;
-    EXPECT_LE(percentile(late, 0.99), 100 * slowdown) << busy;
+    EXPECT_LE(percentile(late, 0.5), 25 * slack) << busy;
+    EXPECT_LE(percentile(late, 0.99), 150 * slack) << busy;
   }
 }
 

@@ -26,6 +26,7 @@ machine* adopt_thread() noexcept;                  // a foreign thread's first c
 void enter_slow(machine* mp) noexcept;             // the lease has changed: wait for a P, or sleep for ever (world ended)
 void leave_slow(machine* mp) noexcept;             // the mark is set, in a function that does not park
 void leave_parking_slow(machine* mp) noexcept;     // the mark is set, in one that may
+void resume_exit(machine* mp);                     // exit() was swallowed: throws it again, from outside
 
 inline machine* enter() noexcept {
   machine* mp = this_machine();
@@ -66,7 +67,10 @@ class [[nodiscard]] inside {
 
 class [[nodiscard]] inside_parking {
  public:
-  inside_parking() noexcept { enter(); }
+  // Throws goroutine_exit when the goroutine has swallowed it (this_goroutine::exit). Before anything is locked.
+  inside_parking() {
+    if (machine* mp = enter(); mp->current->exiting) [[unlikely]] resume_exit(mp);
+  }
   ~inside_parking() { leave_parking(); }
   inside_parking(const inside_parking&) = delete;
   inside_parking& operator=(const inside_parking&) = delete;

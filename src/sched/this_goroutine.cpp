@@ -2,6 +2,7 @@
 #include "weft/this_goroutine.hpp"
 
 #include <algorithm>
+#include <exception>
 
 #include "sched/sched.hpp"
 #include "sched/threads.hpp"
@@ -13,6 +14,12 @@ namespace weft::inline v0 {
 struct exit_access {
   static goroutine_exit make() noexcept { return {}; }
 };
+
+void rt::resume_exit(machine* mp) {
+  if (std::uncaught_exceptions() != 0) return;       // a destructor parks on the way out: let it
+  leave(mp);
+  throw exit_access::make();
+}
 
 namespace this_goroutine {
 

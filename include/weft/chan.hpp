@@ -4,25 +4,27 @@
 //   weft::go([jobs] { for (int i = 0; i < 9; ++i) jobs.send(i); jobs.close(); });
 //   for (int job : jobs) std::printf("%d\n", job);           // until it is closed and empty
 //
-// Handles: copies share one channel and cost one atomic increment; all operations are const. A default-constructed
-// handle is the nil channel: sends and receives on it wait for ever, a select never takes it, close throws.
-// An operation keeps no reference of its own: the handle it is called through must outlive the call.
+// Handles: copies share one channel and cost one atomic increment; all operations are const. A
+// default-constructed handle is the nil channel: sends and receives on it wait for ever, a select never takes
+// it, close throws. An operation keeps no reference of its own: the handle it is called through must outlive
+// the call.
 //
-// Who may call: any goroutine and any thread, for every function here, also before run(). "Parks" means that a
-// goroutine waits and lets others run (it may continue on another thread); a plain thread blocks.
+// Who may call: any goroutine and any thread, for every function here, also before run(). "Parks" means that
+// a goroutine waits and lets others run (it may continue on another thread); a plain thread blocks.
 //
 // Visibility (Go's memory model; C is the capacity):
 //   a send happens before the receive of its value completes
 //   the k-th receive happens before the (k+C)-th send completes
 //   close happens before a receive that reports it
 //
-// Values: T needs a move constructor. Its constructors, moves and destructor run in the sender's or the receiver's
-// goroutine, never inside the channel: they may allocate, throw or use the same channel. A copy or move that throws
-// while sending leaves the channel as it was; one that throws while receiving loses that value. Small trivially copyable
-// values (64 bytes) take no allocation, all others take one each. Values that nobody received are destroyed with the
-// last handle.
+// Values: T needs a move constructor. Its constructors, moves and destructor run in the sender's or the
+// receiver's goroutine, never inside the channel: they may allocate, throw or use the same channel. A copy or
+// move that throws while sending leaves the channel as it was; one that throws while receiving loses that
+// value. Small trivially copyable values (64 bytes) take no allocation, all others take one each. Values that
+// nobody received are destroyed with the last handle.
 //
-// Fairness: waiting senders and waiting receivers are served first come, first served; close wakes all in any order.
+// Fairness: waiting senders and waiting receivers are served first come, first served; close wakes all in any
+// order.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -49,8 +51,8 @@ class send_chan;
 template <class T>
 class recv_chan;
 
-// A channel with room for n values. Does not park. Throws std::length_error ("makechan: size out of range") when n is
-// negative or 2^32 or more, or when the buffer is larger than the address space; std::bad_alloc.
+// A channel with room for n values. Does not park. Throws std::length_error ("makechan: size out of range")
+// when n is negative or 2^32 or more, or when the buffer is larger than the address space; std::bad_alloc.
 template <class T>
 chan<T> make_chan(std::ptrdiff_t n = 0);
 
@@ -62,8 +64,8 @@ class chan_handle {
  public:
   using value_type = T;
 
-  // How many values are in the buffer (those of waiting senders are not), and how many fit. 0 for nil. When the call
-  // returns, size() may be different again. A timer's channel is unbuffered to its users: 0 and 0.
+  // How many values are in the buffer (those of waiting senders are not), and how many fit. 0 for nil. When
+  // the call returns, size() may be different again. A timer's channel is unbuffered to its users: 0 and 0.
   std::size_t size() const noexcept {
     return core() && !core()->timed ? core()->count.load(rt::relaxed) : 0;   // [order] relaxed: advisory
   }
@@ -97,8 +99,8 @@ struct chan_access {   // for select and timers
 template <class T, class Handle>
 class send_side {
  public:
-  // Sends; parks until the value is in the buffer or with a receiver. Throws channel_closed when the channel is closed,
-  // before or meanwhile, and what building the value throws. On nil: for ever.
+  // Sends; parks until the value is in the buffer or with a receiver. Throws channel_closed when the channel
+  // is closed, before or meanwhile, and what building the value throws. On nil: for ever.
   void send(T value) const {
     rt::chan_core* c = core();
     if (!c) [[unlikely]] rt::chan_send_nil();
@@ -107,13 +109,13 @@ class send_side {
     out.sent();
   }
 
-  // Do not park. errc::full when a send would have waited (always on nil); `value` is moved only if it is sent.
-  // Throw as send().
+  // Do not park. errc::full when a send would have waited (always on nil); `value` is moved only if it is
+  // sent. Throw as send().
   result<void> try_send(T&& value) const { return try_send_any(value); }
   result<void> try_send(const T& value) const { return try_send_any(value); }
 
-  // Park at most so long: errc::timed_out. A send that need not wait succeeds whatever the limit. `value` is moved only
-  // if it is sent. Throw as send().
+  // Park at most so long: errc::timed_out. A send that need not wait succeeds whatever the limit. `value` is
+  // moved only if it is sent. Throw as send().
   template <class Rep, class Period>
   result<void> send_for(T&& value, const std::chrono::duration<Rep, Period>& d) const {
     return send_within(value, {.deadline = deadline_after(d)});
@@ -132,11 +134,15 @@ class send_side {
   }
 
   // Park until a stop is requested: errc::stopped, at once if it has been already. Else as send_for.
-  result<void> send(T&& value, const std::stop_token& stop) const { return send_within(value, {.stop = &stop}); }
-  result<void> send(const T& value, const std::stop_token& stop) const { return send_within(value, {.stop = &stop}); }
+  result<void> send(T&& value, const std::stop_token& stop) const {
+    return send_within(value, {.stop = &stop});
+  }
+  result<void> send(const T& value, const std::stop_token& stop) const {
+    return send_within(value, {.stop = &stop});
+  }
 
-  // No more sends: receivers get what is in the buffer and then nothing; all who wait are woken. Does not park.
-  // Throws std::logic_error: "close of nil channel", "close of closed channel".
+  // No more sends: receivers get what is in the buffer and then nothing; all who wait are woken. Does not
+  // park. Throws std::logic_error: "close of nil channel", "close of closed channel".
   void close() const {
     if (!core()) throw_close_of_nil();
     if (!rt::chan_close(core())) throw_close_of_closed();
@@ -193,7 +199,8 @@ class recv_side {
     return finish(rt::chan_try_recv(c, in.place()), in);
   }
 
-  // Park at most so long: errc::timed_out, errc::closed. A value that is there is received whatever the limit.
+  // Park at most so long: errc::timed_out, errc::closed. A value that is there is received whatever the
+  // limit.
   template <class Rep, class Period>
   result<T> recv_for(const std::chrono::duration<Rep, Period>& d) const {
     return recv_within({.deadline = deadline_after(d)});
@@ -205,8 +212,8 @@ class recv_side {
   // Parks until a stop is requested: errc::stopped, at once if it has been already; errc::closed.
   result<T> recv(const std::stop_token& stop) const { return recv_within({.stop = &stop}); }
 
-  // An input range of the values until the channel is closed and empty. Comparing and dereferencing park, begin() and
-  // ++ do not. Several may walk one channel: each value goes to one of them.
+  // An input range of the values until the channel is closed and empty. Comparing and dereferencing park,
+  // begin() and ++ do not. Several may walk one channel: each value goes to one of them.
   chan_iterator<T> begin() const noexcept { return chan_iterator<T>(core()); }
   std::default_sentinel_t end() const noexcept { return {}; }
 
@@ -233,7 +240,9 @@ class recv_side {
 
 // Both ends of a channel.
 template <class T>
-class chan : public detail::chan_handle<T>, public detail::send_side<T, chan<T>>, public detail::recv_side<T, chan<T>> {
+class chan : public detail::chan_handle<T>,
+             public detail::send_side<T, chan<T>>,
+             public detail::recv_side<T, chan<T>> {
  public:
   chan() noexcept = default;   // nil
 

@@ -1,4 +1,4 @@
-// error.hpp — the expected ways for an operation not to succeed, as values; and what sends on closed channels throw.
+// error.hpp — the expected ways for an operation not to succeed, as values; and channel_closed.
 #pragma once
 #include <stdexcept>
 #include <system_error>
@@ -6,8 +6,8 @@
 
 namespace weft::inline v0 {
 
-// What a result<T> says instead of a value. As a std::error_code: category "weft"; compares equal to the std::errc
-// in brackets.
+// What a result<T> says instead of a value. As a std::error_code: category "weft"; compares equal to the
+// std::errc in brackets.
 enum class errc {
   closed = 1,   // the channel is closed (and, receiving, empty)          [broken_pipe]
   empty,        // nothing to receive, and the call does not wait         [resource_unavailable_try_again]

@@ -1,7 +1,7 @@
 // result.hpp — a value, or the errc that says why there is none. The surface of std::expected<T, errc>.
 //
-// A class of its own, never an alias of std::expected: what a function's type is must not depend on whether its
-// user compiles as C++20 or C++23.
+// A class of its own, never an alias of std::expected: what a function's type is must not depend on whether
+// its user compiles as C++20 or C++23.
 #pragma once
 #include <concepts>
 #include <functional>

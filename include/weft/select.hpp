@@ -1,27 +1,29 @@
 // select.hpp — wait for the first of several sends and receives.
 //
-//   std::size_t fired = weft::select(weft::on_recv(in, [&](std::optional<int> v) { ... }),   // 0; nullopt: closed
+//   std::size_t fired = weft::select(weft::on_recv(in, [&](std::optional<int> v) { ... }),   // 0
 //                                    weft::on_send(out, 42, [] { ... }),                     // 1
 //                                    weft::on_timeout(50ms, [] { ... }),                     // 2
 //                                    weft::on_stop(token, weft::nothing));                   // 3
 //
-// One case fires: if several can go at once, each with the same probability. The decision is made at one instant for all
-// channels. Then its handler runs, in the calling goroutine, after the operation and outside the runtime: it may do
-// anything. select returns the position of the case, so `switch (weft::select(...))` with break, continue and return works too.
+// One case fires: if several can go at once, each with the same probability. The decision is made at one
+// instant for all channels. Then its handler runs, in the calling goroutine, after the operation and outside
+// the runtime: it may do anything. select returns the position of the case, so `switch (weft::select(...))`
+// with break, continue and return works too.
 //
 //   on_recv(c, f)      f(std::optional<T>), or f(). Fires also when c is closed and empty: nullopt.
-//   on_send(c, v, f)   f(). v is evaluated by the call, whether it is sent or not, as in Go; an rvalue is moved from only
+//   on_send(c, v, f)   f(). v is evaluated by the call, sent or not, as in Go; an rvalue is moved from only
 //                      if it is sent. If c is closed the case fires by throwing channel_closed.
-//   on_timeout(d, f)   f(), when nothing else could go before d has passed (or the time point was reached). With d <= 0:
-//                      as otherwise(). Of several the earliest counts.
-//   on_stop(token, f)  f(), when a stop is requested. If it has been already it is one more case that can go. At most one.
+//   on_timeout(d, f)   f(), when nothing else could go before d has passed (or the time point was reached).
+//                      With d <= 0: as otherwise(). Of several the earliest counts.
+//   on_stop(token, f)  f(), when a stop is requested. If it has been already: one more case that can go.
+//                      At most one.
 //   otherwise(f)       f(), if nothing can go at once: the select does not wait. At most one.
 //
-// A nil channel's case never fires. Without any case that could: waits for ever. One goroutine's cases never meet each other,
-// even a send and a receive on one channel. Values and visibility: as in chan.hpp.
+// A nil channel's case never fires. Without any case that could: waits for ever. One goroutine's cases never
+// meet each other, even a send and a receive on one channel. Values and visibility: as in chan.hpp.
 //
-// The cases are made for one call and used up by it: they refer to the channel handle and to v. Sets of cases that are known
-// at run time only: selector (selector.hpp).
+// The cases are made for one call and used up by it: they refer to the channel handle and to v. Sets of cases
+// that are known at run time only: selector (selector.hpp).
 #pragma once
 #include <chrono>
 #include <concepts>
@@ -112,7 +114,8 @@ class send_case {
 template <class T, class V>
 using held_value = std::conditional_t<
     travels_as_bytes<T> || !std::same_as<std::remove_cvref_t<V>, T>, T,
-    std::conditional_t<std::is_lvalue_reference_v<V> || std::is_const_v<std::remove_reference_t<V>>, const T&, T&>>;
+    std::conditional_t<std::is_lvalue_reference_v<V> || std::is_const_v<std::remove_reference_t<V>>,
+                       const T&, T&>>;
 
 template <case_kind Kind, class Limit, class F>
 struct plain_case {   // no channel
@@ -127,7 +130,8 @@ template <class C>
 inline constexpr bool is_select_case = requires { std::remove_cvref_t<C>::kind; };
 
 template <case_kind Kind, class... Cases>
-inline constexpr std::size_t cases_of_kind = (std::size_t{0} + ... + (std::remove_cvref_t<Cases>::kind == Kind));
+inline constexpr std::size_t cases_of_kind =
+    (std::size_t{0} + ... + (std::remove_cvref_t<Cases>::kind == Kind));
 
 // One run of a select: collects the cases, finds out which position fired.
 template <std::size_t Channels>
@@ -184,22 +188,25 @@ template <class C, class V, class F>
   requires detail::sending<C> && std::convertible_to<V&&, typename C::value_type> && std::invocable<F&>
 [[nodiscard]] auto on_send(const C& c, V&& value, F&& f) {
   using T = typename C::value_type;
-  return detail::send_case<T, detail::held_value<T, V>, F>(detail::chan_access::core(c), std::forward<V>(value),
-                                                           std::forward<F>(f));
+  return detail::send_case<T, detail::held_value<T, V>, F>(detail::chan_access::core(c),
+                                                           std::forward<V>(value), std::forward<F>(f));
 }
 
 template <class Rep, class Period, std::invocable F>
 [[nodiscard]] auto on_timeout(const std::chrono::duration<Rep, Period>& d, F&& f) {
-  return detail::plain_case<detail::case_kind::timeout, std::int64_t, F>{detail::deadline_after(d), std::forward<F>(f)};
+  return detail::plain_case<detail::case_kind::timeout, std::int64_t, F>{detail::deadline_after(d),
+                                                                         std::forward<F>(f)};
 }
 template <class Clock, class Duration, std::invocable F>
 [[nodiscard]] auto on_timeout(const std::chrono::time_point<Clock, Duration>& t, F&& f) {
-  return detail::plain_case<detail::case_kind::timeout, std::int64_t, F>{detail::deadline_at(t), std::forward<F>(f)};
+  return detail::plain_case<detail::case_kind::timeout, std::int64_t, F>{detail::deadline_at(t),
+                                                                         std::forward<F>(f)};
 }
 
 template <std::invocable F>
 [[nodiscard]] auto on_stop(std::stop_token token, F&& f) {
-  return detail::plain_case<detail::case_kind::stop, std::stop_token, F>{std::move(token), std::forward<F>(f)};
+  return detail::plain_case<detail::case_kind::stop, std::stop_token, F>{std::move(token),
+                                                                         std::forward<F>(f)};
 }
 
 template <std::invocable F>
@@ -207,9 +214,9 @@ template <std::invocable F>
   return detail::plain_case<detail::case_kind::otherwise, char, F>{0, std::forward<F>(f)};
 }
 
-// Fires one case, calls its handler, returns its position (above). Parks, unless there is an otherwise(). Any goroutine or
-// thread. Throws channel_closed (a send case on a closed channel), what building the values throws (then nothing has
-// happened), and what the handler throws.
+// Fires one case, calls its handler, returns its position (above). Parks, unless there is an otherwise(). Any
+// goroutine or thread. Throws channel_closed (a send case on a closed channel), what building the values
+// throws (then nothing has happened), and what the handler throws.
 template <class... Cases>
   requires(detail::is_select_case<Cases> && ...)
 std::size_t select(Cases&&... cases) {

@@ -1,11 +1,11 @@
-// selector.hpp — a select whose cases are known at run time only; up to 65,536 of them, used any number of times.
+// selector.hpp — a select whose cases are known at run time only: up to 65,536, used any number of times.
 //
 //   weft::selector any;
 //   for (auto& in : inputs) any.on_recv(in, [&](std::optional<int> v) { ... });
 //   while (running) any.select();
 //
-// The rules are those of select() (select.hpp). A selector holds the channels and the values of its cases. It belongs to one
-// goroutine at a time; handlers must not change it.
+// The rules are those of select() (select.hpp). A selector holds the channels and the values of its cases. It
+// belongs to one goroutine at a time; handlers must not change it.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -27,9 +27,11 @@ class selector {
   template <class C, class F>
     requires detail::receiving<C> && detail::receiver_of<F, typename C::value_type>
   std::size_t on_recv(const C& c, F f) {
-    return add(std::make_unique<recv_case<typename C::value_type, F>>(detail::chan_access::ref(c), std::move(f)));
+    return add(
+        std::make_unique<recv_case<typename C::value_type, F>>(detail::chan_access::ref(c), std::move(f)));
   }
-  // Sends a copy of `value` each time it fires. A T that cannot be copied is sent once; its case never fires again.
+  // Sends a copy of `value` each time it fires. A T that cannot be copied is sent once; its case never fires
+  // again.
   template <class C, class V, class F>
     requires detail::sending<C> && std::convertible_to<V&&, typename C::value_type> && std::invocable<F&>
   std::size_t on_send(const C& c, V&& value, F f) {
@@ -50,7 +52,8 @@ class selector {
     stop_.reset();
   }
 
-  // Fires one case, calls its handler, returns its number. Parks; for ever if no case can ever fire. Throws as select().
+  // Fires one case, calls its handler, returns its number. Parks; for ever if no case can ever fire. Throws
+  // as select().
   std::size_t select() { return *run(true, detail::never); }
   // Does not park: nothing if no case can go at once.
   std::optional<std::size_t> try_select() { return run(false, detail::never); }
@@ -87,7 +90,8 @@ class selector {
   struct send_case final : any_case {
     using value_type = std::conditional_t<std::is_copy_constructible_v<T>, const T, T>;
     template <class V>
-    send_case(const rt::chan_ref& c, V&& v, F&& f) : ref(c), value(std::forward<V>(v)), handler(std::move(f)) {}
+    send_case(const rt::chan_ref& c, V&& v, F&& f)
+        : ref(c), value(std::forward<V>(v)), handler(std::move(f)) {}
     void prepare(rt::select_case& c) override {
       if (!ref.get()) return void(c = {});
       out.emplace(value);

@@ -1,7 +1,7 @@
 // chan_close.cpp — the end of a channel: close, and the end of its last handle.
 //
-// close empties both queues under the lock and wakes everybody after it. Those whom another waker has claimed stay that
-// waker's; a contested waiter claimed before its commit is made runnable by the commit itself.
+// close empties both queues under the lock and wakes everybody after it. Those whom another waker has claimed
+// stay that waker's; a contested waiter claimed before its commit is made runnable by the commit itself.
 #include <new>
 
 #include "base/check.hpp"
@@ -50,7 +50,8 @@ bool chan_close(chan_core* c) noexcept {
 }
 
 void chan_destroy(chan_core* c) noexcept {
-  if (c->receivers.head.load(relaxed) || c->senders.head.load(relaxed)) [[unlikely]]   // [order] relaxed: ours alone
+  // [order] relaxed: ours alone
+  if (c->receivers.head.load(relaxed) || c->senders.head.load(relaxed)) [[unlikely]]
     check_nobody_waits(*c);
   if (c->timed) return timer_channel_destroy(c);
   if (c->drop) {

@@ -1,12 +1,14 @@
-// chan_core.cpp — make, send, receive (weft/detail/chan_core.hpp). Closing is in chan_close.cpp, select in select.cpp.
+// chan_core.cpp — make, send, receive (weft/detail/chan_core.hpp).
 //
-// Each operation: the fast path inline here, one unlikely call to park. A waiter lies on the parked goroutine's stack;
-// whoever completes the operation has taken it out of the queue, so an uncontested wait needs no lock after it. A contested
-// one (deadline, stop request) takes the lock again: to leave the queue if it lost, and to be sure that a winner which
-// claimed before the commit has finished writing.
+// Each operation: the fast path inline here, one unlikely call to park. A waiter lies on the parked
+// goroutine's stack; whoever completes the operation has taken it out of the queue, so an uncontested wait
+// needs no lock after it. A contested one (deadline, stop request) takes the lock again: to leave the queue
+// if it lost, and to be sure that a winner which claimed before the commit has finished writing.
 #include <new>
 
 #include "chan/chan_ops.hpp"
+#include "os/linux/pause.hpp"
+#include "os/os.hpp"
 #include "sched/inside.hpp"
 #include "wait/timed_wait.hpp"
 #include "weft/error.hpp"
@@ -20,27 +22,48 @@ namespace {
 constexpr std::uint64_t most_slots = 0xffffffff;
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 47;
 
-void unlock_channel(void* arg) noexcept { static_cast<chan_core*>(arg)->lock.unlock(); }
+// What the commit of an uncontested wait needs; on the parked goroutine's stack. Once the lock is free
+// somebody may wake the goroutine and drop the channel's last handle, while unlock() still looks whether the
+// lock has sleepers (raw_lock.hpp, U3). So the goroutine goes on only when the commit has let go of the
+// channel, and of this.
+struct parking {
+  chan_core& c;
+  atomic<bool> let_go{false};
 
-struct contested_parking {   // what the commit needs; on the parked goroutine's stack
+  void wait_until_let_go() const noexcept {
+    // [order] acquire pairs with release_channel(): its reads of the channel are over.
+    for (int turn = 0; !let_go.load(acquire); ++turn) turn < 100 ? os::cpu_pause(1) : os::yield_thread();
+  }
+};
+
+void release_channel(void* arg) noexcept {
+  auto* p = static_cast<parking*>(arg);
+  p->c.lock.unlock();
+  p->let_go.store(true, release);   // [order] pairs with wait_until_let_go()
+}
+
+struct contested_parking {   // the same for a contested one, which nobody can resume before commit_parked
   chan_core* c;              // null: the nil channel
   goroutine* gp;
 };
 
 void unlock_contested(void* arg) noexcept {
-  const contested_parking p = *static_cast<contested_parking*>(arg);   // it may be gone once a claimer has the lock
+  const contested_parking p = *static_cast<contested_parking*>(arg);
   if (p.c) p.c->lock.unlock();
   commit_parked(p.gp);
 }
 
 // With the lock, which it gives back. True: done. False: closed.
-[[gnu::noinline]] bool park_in(chan_queue chan_core::*queue, chan_core& c, void* slot, wait_reason reason) noexcept {
+[[gnu::noinline]] bool park_in(chan_queue chan_core::*queue, chan_core& c, void* slot,
+                               wait_reason reason) noexcept {
   waiter w;
   w.gp = current();
   w.slot = slot;
   enqueue(c, c.*queue, &w);
   sanitizer::hb_release(&w);
-  park(reason, unlock_channel, &c);
+  parking p{c};
+  park(reason, release_channel, &p);
+  p.wait_until_let_go();
   sanitizer::hb_acquire(&w);
   return w.success;
 }
@@ -73,8 +96,8 @@ chan_status park_on_nil(wait_reason reason, wait_scope& scope) noexcept {
 
 // The common body of send_within and recv_within; `try_it` is the operation under the lock.
 template <class Try>
-chan_status within(chan_core* c, chan_queue chan_core::*queue, void* slot, wait_reason reason, wait_reason nil_reason,
-                   const detail::wait_limits& limits, Try try_it) {
+chan_status within(chan_core* c, chan_queue chan_core::*queue, void* slot, wait_reason reason,
+                   wait_reason nil_reason, const detail::wait_limits& limits, Try try_it) {
   wait_scope scope(limits);
   if (scope.is_stopped()) return chan_status::stopped;
   const bool expired = scope.is_expired();
@@ -152,13 +175,14 @@ chan_status chan_try_recv(chan_core* c, void* place) noexcept {
 }
 
 chan_status chan_send_within(chan_core* c, const void* value, const detail::wait_limits& limits) {
-  return within(c, &chan_core::senders, const_cast<void*>(value), wait_reason::chan_send, wait_reason::chan_send_nil,
-                limits, [&](wakeup& k) noexcept { return send_locked(*c, value, k); });
+  return within(c, &chan_core::senders, const_cast<void*>(value), wait_reason::chan_send,
+                wait_reason::chan_send_nil, limits,
+                [&](wakeup& k) noexcept { return send_locked(*c, value, k); });
 }
 
 chan_status chan_recv_within(chan_core* c, void* place, const detail::wait_limits& limits) {
-  return within(c, &chan_core::receivers, place, wait_reason::chan_receive, wait_reason::chan_receive_nil, limits,
-                [&](wakeup& k) noexcept { return recv_locked(*c, place, k); });
+  return within(c, &chan_core::receivers, place, wait_reason::chan_receive, wait_reason::chan_receive_nil,
+                limits, [&](wakeup& k) noexcept { return recv_locked(*c, place, k); });
 }
 
 void chan_send_nil() noexcept {

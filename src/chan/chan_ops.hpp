@@ -1,4 +1,4 @@
-// chan_ops.hpp — what one send or one receive does under the channel's lock; shared by chan_core.cpp and select.cpp.
+// chan_ops.hpp — what one send or one receive does under the channel's lock.
 //
 //   inside; c.lock.lock();
 //   wakeup k;
@@ -8,10 +8,11 @@
 //     case attempt::blocked: queue a waiter and park, with unlock in the commit
 //   }
 //
-// The edges for the race detector are Go's: through the slot for a buffered value, both ways between the two sides of a
-// hand-off (by the waiter's address). A hand-off on a buffered channel pretends to go through the buffer, so the k-th
-// receive and the (k+C)-th send still meet at one slot. Where Go acts in the parked goroutine's name, the waker passes the
-// edge on through its own clock, which can only hide a race, never invent one.
+// The edges for the race detector are Go's: through the slot for a buffered value, both ways between the two
+// sides of a hand-off (by the waiter's address). A hand-off on a buffered channel pretends to go through the
+// buffer, so the k-th receive and the (k+C)-th send still meet at one slot. Where Go acts in the parked
+// goroutine's name, the waker passes the edge on through its own clock, which can only hide a race, never
+// invent one.
 #pragma once
 #include <cstring>
 
@@ -80,7 +81,8 @@ inline void hb_meet(const void* address) noexcept {   // everybody who passes he
 enum class attempt : std::uint8_t { done, closed, blocked };
 
 inline attempt send_locked(chan_core& c, const void* value, wakeup& k) noexcept {
-  if (c.closed.load(relaxed)) [[unlikely]] return attempt::closed;   // [order] relaxed: changed under the lock
+  // [order] relaxed: changed under the lock
+  if (c.closed.load(relaxed)) [[unlikely]] return attempt::closed;
   if (waiter* w = take(c.receivers, k)) {
     hb_meet(w);
     if (c.capacity != 0) {   // through the buffer, as it were

@@ -1,16 +1,16 @@
 // select.cpp — one of several sends and receives, decided at one instant (weft/detail/select_case.hpp).
 //
 //   lock all channels, by address, each once
-//   pass 1   in random order: the first case that can go, goes            unlock, wake its peer, done
-//            none: otherwise, or a deadline in the past                   unlock, done
-//   pass 2   a contested waiter in every queue                            park; the commit unlocks, then commit_parked
-//   pass 3   lock all, take the waiters out again                         unlock, done
+//   pass 1   in random order: the first case that can go, goes          unlock, wake its peer, done
+//            none: otherwise, or a deadline in the past                 unlock, done
+//   pass 2   a contested waiter in every queue, park                    the commit unlocks, commit_parked
+//   pass 3   lock all, take the waiters out again                       unlock, done
 //
-// S1  between lock_all and unlock_all nothing about the cases can change, so `otherwise` is taken only if no case was
-//     ready at that instant
-// S2  the goroutine's wait word has one winner; its value is the index of the case. A waker that claimed before
-//     commit_parked completes its writes under its channel's lock, which pass 3 takes
-// S3  the cases of one select never meet each other: pass 1 queues nothing, and wakers claim through the wait word
+// S1  between lock_all and unlock_all nothing about the cases can change, so `otherwise` is taken only if no
+//     case was ready at that instant
+// S2  the goroutine's wait word has one winner; its value is the index of the case. A waker that claimed
+//     before commit_parked completes its writes under its channel's lock, which pass 3 takes
+// S3  the cases of one select never meet each other: pass 1 queues nothing, wakers claim by the wait word
 // S4  the commit may use the request: nobody can resume the goroutine before commit_parked, its last step
 // S5  a stop request that came before the call is one more ready case, as likely as any other
 #include <new>
@@ -26,8 +26,12 @@ namespace {
 class selection {
  public:
   explicit selection(const select_request& r) noexcept
-      : cases_(r.cases), size_(r.size), waits_(r.waits), waiters_(static_cast<waiter*>(r.scratch)),
-        poll_order_(reinterpret_cast<std::uint32_t*>(waiters_ + r.size)), lock_order_(poll_order_ + r.size + 1) {}
+      : cases_(r.cases),
+        size_(r.size),
+        waits_(r.waits),
+        waiters_(static_cast<waiter*>(r.scratch)),
+        poll_order_(reinterpret_cast<std::uint32_t*>(waiters_ + r.size)),
+        lock_order_(poll_order_ + r.size + 1) {}
 
   // Inside. `scope` null: no limits.
   std::uint32_t run(wait_scope* scope, bool stop_requested, bool expired) noexcept;
@@ -47,7 +51,9 @@ class selection {
   static void commit(void* arg) noexcept;
   static std::uint32_t to_result(woken_by by, std::uint32_t winner) noexcept;
 
-  chan_queue& queue_of(const select_case& c) noexcept { return c.is_send ? c.core->senders : c.core->receivers; }
+  chan_queue& queue_of(const select_case& c) noexcept {
+    return c.is_send ? c.core->senders : c.core->receivers;
+  }
 
   select_case* cases_;
   std::uint32_t size_;
@@ -130,7 +136,8 @@ void selection::enqueue(goroutine* gp) noexcept {
 }
 
 void selection::dequeue() noexcept {
-  for (std::uint32_t i = 0; i < live_; ++i) remove(queue_of(cases_[lock_order_[i]]), waiters_ + lock_order_[i]);
+  for (std::uint32_t i = 0; i < live_; ++i)
+    remove(queue_of(cases_[lock_order_[i]]), waiters_ + lock_order_[i]);
 }
 
 void selection::commit(void* arg) noexcept {

@@ -18,8 +18,8 @@ struct by_address {
 
 }  // namespace
 
-std::uint32_t make_poll_order(const select_case* cases, std::uint32_t n, const std::uint32_t* extra, std::uint32_t* order,
-                              random_source& random) noexcept {
+std::uint32_t make_poll_order(const select_case* cases, std::uint32_t n, const std::uint32_t* extra,
+                              std::uint32_t* order, random_source& random) noexcept {
   std::uint32_t count = 0;
   auto insert = [&](std::uint32_t entry) noexcept {   // inside-out shuffle: each prefix is uniform
     const std::uint32_t at = count == 0 ? 0 : random.below(count + 1);

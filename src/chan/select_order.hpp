@@ -1,5 +1,5 @@
-// select_order.hpp — the two orders of a select: the random one in which cases are looked at, and the one of addresses
-// in which channels are locked.
+// select_order.hpp — the two orders of a select: the random one in which cases are looked at, and the one of
+// addresses in which channels are locked.
 #pragma once
 #include <cstdint>
 
@@ -8,10 +8,10 @@
 
 namespace weft::inline v0::rt {
 
-// Fills `order` with the indexes of the cases whose channel is not nil, all permutations equally likely, and returns how
-// many they are. With `extra`, one more entry of that value takes part.
-std::uint32_t make_poll_order(const select_case* cases, std::uint32_t n, const std::uint32_t* extra, std::uint32_t* order,
-                              random_source& random) noexcept;
+// Fills `order` with the indexes of the cases whose channel is not nil, all permutations equally likely, and
+// returns how many they are. With `extra`, one more entry of that value takes part.
+std::uint32_t make_poll_order(const select_case* cases, std::uint32_t n, const std::uint32_t* extra,
+                              std::uint32_t* order, random_source& random) noexcept;
 
 // Sorts `order` by the address of the cases' channels; no allocation, n log n.
 void make_lock_order(const select_case* cases, std::uint32_t* order, std::uint32_t n) noexcept;

@@ -1,6 +1,6 @@
-// chan_test.cpp — Go's runtime/chan_test.go, restated. Not here, because C++ has no moving stacks and no collector:
-// TestShrinkStackDuringBlockedSend, TestNoShrinkStackWhileParking, TestSelectStackAdjust, TestChanSendBarrier,
-// TestChanSendSelectBarrier.
+// chan_test.cpp — Go's runtime/chan_test.go, restated. Not here, because C++ has no moving stacks and no
+// collector: TestShrinkStackDuringBlockedSend, TestNoShrinkStackWhileParking, TestSelectStackAdjust,
+// TestChanSendBarrier, TestChanSendSelectBarrier.
 #include <any>
 #include <atomic>
 #include <cmath>
@@ -262,8 +262,8 @@ TEST(chan_test, TestSelectFairness) {
     auto never1 = weft::make_chan<std::uint8_t>(), never2 = weft::make_chan<std::uint8_t>();
     int first = 0, second = 0;
     for (int i = 0; i < trials; ++i)
-      weft::select(on_recv(never1, [] { FAIL(); }), on_recv(never2, [] { FAIL(); }), on_recv(c1, [&] { ++first; }),
-                   on_recv(c2, [&] { ++second; }));
+      weft::select(on_recv(never1, [] { FAIL(); }), on_recv(never2, [] { FAIL(); }),
+                   on_recv(c1, [&] { ++first; }), on_recv(c2, [&] { ++second; }));
     const double ten_sigma = 10 * std::sqrt(trials * 0.25);
     EXPECT_LT(std::abs(first - trials / 2.0), ten_sigma);
     EXPECT_EQ(first + second, trials);
@@ -275,8 +275,9 @@ TEST(chan_test, TestChanSendInterface) {
     auto c = weft::make_chan<std::any>(1);
     c.send(std::string("value"));
     EXPECT_EQ(weft::select(on_send(c, std::any(1), nothing), otherwise(nothing)), 1u);
-    EXPECT_EQ(weft::select(on_send(c, std::any(1), nothing), on_send(c, std::any(2), nothing), otherwise(nothing)),
-              2u);
+    EXPECT_EQ(
+        weft::select(on_send(c, std::any(1), nothing), on_send(c, std::any(2), nothing), otherwise(nothing)),
+        2u);
     EXPECT_EQ(std::any_cast<std::string>(*c.recv()), "value");
     EXPECT_EQ(weft::select(on_send(c, std::any(7), nothing), otherwise(nothing)), 0u);
     EXPECT_EQ(std::any_cast<int>(*c.recv()), 7);

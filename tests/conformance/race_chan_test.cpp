@@ -1,5 +1,6 @@
-// race_chan_test.cpp — the correct programs of Go's runtime/race/testdata chan_test and select_test: plain variables that
-// only the edges of channel operations order. They run in every build; ThreadSanitizer must report nothing.
+// race_chan_test.cpp — the correct programs of Go's runtime/race/testdata chan_test and select_test: plain
+// variables that only the edges of channel operations order. They run in every build; ThreadSanitizer must
+// report nothing.
 //
 //   a send happens before the receive of its value completes
 //   the k-th receive happens before the (k+C)-th send completes

@@ -1,5 +1,5 @@
-// test_chan_forms_test.cpp — Go's test/chan/select3-5,7, perm, zerosize, and test/chancap, closedchan: which forms of an
-// operation wait, which go on, which throw.
+// test_chan_forms_test.cpp — Go's test/chan/select3-5,7, perm, zerosize, and test/chancap, closedchan: which
+// forms of an operation wait, which go on, which throw.
 #include <array>
 #include <functional>
 #include <stdexcept>
@@ -60,13 +60,18 @@ TEST(test_chan, select3) {
     EXPECT_TRUE(waits([=] { weft::select(on_send(nil, 7, nothing)); }));
     EXPECT_TRUE(waits([=] { weft::select(on_recv(nil, nothing)); }));
     EXPECT_TRUE(waits([] { weft::select(); }));
-    goes_on([=] { EXPECT_EQ(weft::select(on_send(nil, 7, nothing), on_recv(nil, nothing), otherwise(nothing)), 2u); });
+    goes_on([=] {
+      EXPECT_EQ(weft::select(on_send(nil, 7, nothing), on_recv(nil, nothing), otherwise(nothing)), 2u);
+    });
     // closed
     goes_on([=] { EXPECT_EQ(what_it_throws([=] { closed.send(7); }), sending_on_closed); });
     goes_on([=] { EXPECT_EQ(closed.recv(), std::nullopt); });
-    goes_on([=] { EXPECT_EQ(what_it_throws([=] { weft::select(on_send(closed, 7, nothing)); }), sending_on_closed); });
     goes_on([=] {
-      EXPECT_EQ(what_it_throws([=] { weft::select(on_send(closed, 7, nothing), otherwise(nothing)); }), sending_on_closed);
+      EXPECT_EQ(what_it_throws([=] { weft::select(on_send(closed, 7, nothing)); }), sending_on_closed);
+    });
+    goes_on([=] {
+      EXPECT_EQ(what_it_throws([=] { weft::select(on_send(closed, 7, nothing), otherwise(nothing)); }),
+                sending_on_closed);
     });
     goes_on([=] { EXPECT_EQ(weft::select(on_recv(closed, nothing), otherwise(nothing)), 0u); });
     // unbuffered, nobody there
@@ -88,7 +93,8 @@ TEST(test_chan, select3) {
     }));
     // of several cases those that cannot go do not matter
     goes_on([=] { weft::select(on_recv(nil, nothing), on_send(nil, 1, nothing), on_recv(closed, nothing)); });
-    EXPECT_TRUE(waits([=] { weft::select(on_recv(nil, nothing), on_send(weft::make_chan<int>(), 1, nothing)); }));
+    EXPECT_TRUE(
+        waits([=] { weft::select(on_recv(nil, nothing), on_send(weft::make_chan<int>(), 1, nothing)); }));
   });
 }
 
@@ -102,7 +108,8 @@ TEST(test_chan, select4) {
   });
 }
 
-// Every form of a select with one case that can go: alone, among others that cannot, with otherwise, in each position.
+// Every form of a select with one case that can go: alone, among others that cannot, with otherwise, in each
+// position.
 template <class T>
 void all_forms(const T& value) {
   auto never = weft::make_chan<T>();
@@ -129,7 +136,8 @@ void all_forms(const T& value) {
   expect_one();
   EXPECT_EQ(weft::select(on_recv(never, nothing), send()), 1u);
   expect_one();
-  EXPECT_EQ(weft::select(on_send(nil, value, nothing), on_recv(never, nothing), send(), otherwise(nothing)), 2u);
+  EXPECT_EQ(weft::select(on_send(nil, value, nothing), on_recv(never, nothing), send(), otherwise(nothing)),
+            2u);
   expect_one();
   EXPECT_EQ(weft::select(send(), on_send(never, value, nothing), on_recv(nil, nothing)), 0u);
   expect_one();
@@ -152,7 +160,8 @@ TEST(test_chan, select7) {
       [](auto c) { weft::select(on_recv(c, [](std::optional<int> v) { EXPECT_EQ(v, 1); })); },
       [](auto c) {
         auto other = weft::make_chan<int>();
-        weft::select(on_recv(c, [](std::optional<int> v) { EXPECT_EQ(v, 1); }), on_recv(other, [] { FAIL(); }));
+        weft::select(on_recv(c, [](std::optional<int> v) { EXPECT_EQ(v, 1); }),
+                     on_recv(other, [] { FAIL(); }));
       },
       [](auto c) { EXPECT_EQ(*c.recv_for(std::chrono::hours(1)), 1); },
       [](auto c) {
@@ -247,7 +256,9 @@ void closed_channel(weft::chan<int> c, int values) {
     switch (i % 3) {
       case 0: EXPECT_EQ(c.recv(), i); break;
       case 1: EXPECT_EQ(*c.try_recv(), i); break;
-      case 2: weft::select(on_recv(c, [=](std::optional<int> v) { EXPECT_EQ(v, i); }), otherwise([] { FAIL(); })); break;
+      case 2:
+        weft::select(on_recv(c, [=](std::optional<int> v) { EXPECT_EQ(v, i); }), otherwise([] { FAIL(); }));
+        break;
     }
   }
   for (int again = 0; again < 2; ++again) {
@@ -261,9 +272,11 @@ void closed_channel(weft::chan<int> c, int values) {
   EXPECT_EQ(what_it_throws([=] { c.send(2); }), sending_on_closed);
   EXPECT_EQ(what_it_throws([=] { static_cast<void>(c.try_send(2)); }), sending_on_closed);
   EXPECT_EQ(what_it_throws([=] { weft::select(on_send(c, 2, nothing)); }), sending_on_closed);
-  EXPECT_EQ(what_it_throws([=] { weft::select(on_send(c, 2, nothing), otherwise(nothing)); }), sending_on_closed);
-  EXPECT_EQ(what_it_throws([=] { weft::select(on_send(c, 2, nothing), on_recv(weft::chan<int>(), nothing)); }),
+  EXPECT_EQ(what_it_throws([=] { weft::select(on_send(c, 2, nothing), otherwise(nothing)); }),
             sending_on_closed);
+  EXPECT_EQ(
+      what_it_throws([=] { weft::select(on_send(c, 2, nothing), on_recv(weft::chan<int>(), nothing)); }),
+      sending_on_closed);
   EXPECT_EQ(what_it_throws([=] { c.close(); }), "close of closed channel");
 }
 

@@ -1,6 +1,6 @@
-// test_chan_powser_test.cpp — Go's test/chan/powser1 and powser2: power series as goroutines that send one coefficient
-// after the other (M. D. McIlroy, "Squinting at Power Series"). Multiplication, reciprocal, exponential and composition
-// build networks of goroutines, some of which feed on their own output.
+// test_chan_powser_test.cpp — Go's test/chan/powser1 and powser2: power series as goroutines that send one
+// coefficient after the other (M. D. McIlroy, "Squinting at Power Series"). Multiplication, reciprocal,
+// exponential and composition build networks of goroutines, some of which feed on their own output.
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -69,8 +69,8 @@ struct power_series {
     return out;
   }
 
-  // Two readers of one series; each may be ahead of the other, within limits, or a network that feeds on itself would
-  // never rest. Reads on only when a reader has nothing left.
+  // Two readers of one series; each may be ahead of the other, within limits, or a network that feeds on
+  // itself would never rest. Reads on only when a reader has nothing left.
   static std::pair<series, series> split(series in) {
     auto a = weft::make_chan<typename How::type>(), b = weft::make_chan<typename How::type>();
     weft::go([=] {

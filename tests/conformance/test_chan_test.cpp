@@ -1,5 +1,6 @@
-// test_chan_test.cpp — the programs of Go's test/chan and test/*.go about channels, restated. powser1 and powser2 are in
-// test_chan_powser_test.cpp; what blocks and what throws (select3, closedchan, ...) in test_chan_forms_test.cpp.
+// test_chan_test.cpp — the programs of Go's test/chan and test/*.go about channels, restated. powser1 and
+// powser2 are in test_chan_powser_test.cpp; what blocks and what throws (select3, closedchan, ...) in
+// test_chan_forms_test.cpp.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -185,7 +186,8 @@ TEST(test_chan, select2) {
       });
       weft::go([=] {
         for (int i = 0; i < count; ++i)
-          weft::select(on_recv(c, [&](std::optional<int> v) { EXPECT_EQ(v, i); }), on_recv(dummy, [] { FAIL(); }));
+          weft::select(on_recv(c, [&](std::optional<int> v) { EXPECT_EQ(v, i); }),
+                       on_recv(dummy, [] { FAIL(); }));
         done.send(1);
       });
       done.recv();
@@ -227,7 +229,8 @@ TEST(test_chan, select6) {
 // ---- whole programs ----
 
 TEST(test_chan, sieve1) {
-  const int primes[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97};
+  const int primes[] = {2,  3,  5,  7,  11, 13, 17, 19, 23, 29, 31, 37, 41,
+                        43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97};
   for_each_procs([&] {
     auto c = weft::make_chan<int>();
     weft::go([c] {
@@ -286,7 +289,8 @@ TEST(test_chan, sieve2) {
 
 // ---- cost ----
 
-// n goroutines wait for one channel and another of their own, which wakes them from the middle of the common queue.
+// n goroutines wait for one channel and another of their own, which wakes them from the middle of the common
+// queue.
 double seconds_with_waiters(int n) {
   auto common = weft::make_chan<bool>(), done = weft::make_chan<bool>(n);
   std::vector<weft::chan<bool>> own;
@@ -367,7 +371,8 @@ TEST(fixedbugs, issue9321) {
   });
 }
 
-// A goroutine that only counts, and one that looks and yields. (With one processor: needs preemption by signal.)
+// A goroutine that only counts, and one that looks and yields. (With one processor: needs preemption by
+// signal.)
 TEST(fixedbugs, issue19182) {
   for (int procs : {2, 4, 8}) with_procs(procs, [] {
     static std::atomic<std::uint64_t> counter;

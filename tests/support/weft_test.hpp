@@ -1,13 +1,13 @@
 // weft_test.hpp — what most tests of the runtime start from.
 //
-//   for_each_procs(f)   f as the main goroutine at 1, 2, 4 and 8 processors, each under a watchdog; f or f(procs)
-//   with_procs(n, f)    the same, once
-//   watchdog            a test that takes too long ends the process with the dump of all goroutines
-//   scaled(n)           n, or less where a sanitizer makes everything slow
-//   flag                an event that one side sets and the other waits for, without weft (spins, yields the thread)
+//   for_each_procs(f)   f as the main goroutine at 1, 2, 4 and 8 processors, each under a watchdog; f or
+//   f(procs) with_procs(n, f)    the same, once watchdog            a test that takes too long ends the
+//   process with the dump of all goroutines scaled(n)           n, or less where a sanitizer makes everything
+//   slow flag                an event that one side sets and the other waits for, without weft (spins, yields
+//   the thread)
 //
-// EXPECT_ and ASSERT_ work in goroutines and on threads (GoogleTest locks); ASSERT_ returns from the goroutine only.
-// SCOPED_TRACE does not: it belongs to the thread, and a goroutine changes its thread.
+// EXPECT_ and ASSERT_ work in goroutines and on threads (GoogleTest locks); ASSERT_ returns from the
+// goroutine only. SCOPED_TRACE does not: it belongs to the thread, and a goroutine changes its thread.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -40,8 +40,8 @@ constexpr int scaled(int n, int least = 1) {
 }
 
 // While one exists, the process must not take longer than `seconds` (more under sanitizers): it ends with
-// "watchdog: WHAT", the dump of all goroutines and exit status 2. By SIGALRM, so that no extra thread hides a deadlock
-// from the detector. They nest; the inner one counts while it lives. `what` must outlive it.
+// "watchdog: WHAT", the dump of all goroutines and exit status 2. By SIGALRM, so that no extra thread hides a
+// deadlock from the detector. They nest; the inner one counts while it lives. `what` must outlive it.
 class watchdog {
  public:
   explicit watchdog(const char* what, int seconds = 60);
@@ -67,7 +67,8 @@ void with_procs(int procs, F&& f) {
         f();
     });
   }
-  if (!failed_before && ::testing::Test::HasFailure()) std::fprintf(stderr, "  first failed with %d procs\n", procs);
+  if (!failed_before && ::testing::Test::HasFailure())
+    std::fprintf(stderr, "  first failed with %d procs\n", procs);
 }
 
 template <class F>

@@ -3,21 +3,22 @@
 //   state                              send                              receive
 //   closed                             false                             the buffer's rest, then false
 //   a receiver waits (buffer empty)    value into its slot, wake it      waits behind it
-//   a sender waits (buffer full)       waits behind it                   head of the buffer; its value to the tail
+//   a sender waits (buffer full)       waits behind it                   the buffer's head, refilled from it
 //   room / something in the buffer     into the buffer                   out of the buffer
 //   none of these                      waits                             waits
 //
-// A slot holds what may be copied as bytes under the lock: a small trivially copyable value itself, or the pointer to
-// the node that holds any other value (chan_value.hpp). The core never sees the type.
+// A slot holds what may be copied as bytes under the lock: a small trivially copyable value itself, or the
+// pointer to the node that holds any other value (chan_value.hpp). The core never sees the type.
 //
-// I1  receivers wait only while the buffer is empty, senders only while it is full; never both at once, but for the two
-//     cases of one select on one channel, and for waiters that another waker has claimed already
+// I1  receivers wait only while the buffer is empty, senders only while it is full; never both at once, but
+//     for the two cases of one select on one channel, and for waiters that another waker has claimed already
 // I2  closed is never undone, and closing empties both queues
 // I3  nobody is made runnable under the lock
-// I4  the core lives while one handle does; a goroutine in an operation relies on the handle it was called through
+// I4  the core lives while one handle does; an operation relies on the handle it was called through
 //
-// All functions are called outside the runtime. Null cores are the callers' business unless a line says otherwise.
-// Rejected: a lock-free ring (close, select and direct hand-off each need the whole state at one instant).
+// All functions are called outside the runtime. Null cores are the callers' business unless a line says
+// otherwise. Rejected: a lock-free ring (close, select and direct hand-off each need the whole state at one
+// instant).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -61,23 +62,28 @@ struct alignas(64) chan_core {
   }
   static constexpr std::size_t first_slot = 80;
 
-  // Whether a call that does not wait would fail, without the lock. Each answer was true at some instant of the call.
-  // Not closed, then full: closing makes a send fail in another way, so at the first look it would have blocked.
+  // Whether a call that does not wait would fail, without the lock. Each answer was true at some instant of
+  // the call. Not closed, then full: closing makes a send fail in another way, so at the first look it would
+  // have blocked.
   bool send_would_block() const noexcept {
     // [order] acquire: the looks happen in this order; pairs with the release stores under the lock.
     if (closed.load(acquire)) return false;
     return capacity == 0 ? receivers.head.load(acquire) == nullptr : count.load(acquire) == capacity;
   }
   // Empty, then not closed: had it been closed when it was seen empty, it would be closed now.
-  bool recv_would_block() const noexcept { return !timed && seems_empty() && !closed.load(acquire); }   // [order] as above
+  bool recv_would_block() const noexcept {
+    return !timed && seems_empty() && !closed.load(acquire);   // [order] as above
+  }
   bool seems_empty() const noexcept {
-    return capacity == 0 ? senders.head.load(acquire) == nullptr : count.load(acquire) == 0;   // [order] as above
+    // [order] as above
+    return capacity == 0 ? senders.head.load(acquire) == nullptr : count.load(acquire) == 0;
   }
 
  private:
   friend chan_core* chan_make(std::ptrdiff_t, std::size_t, drop_fn);
   friend struct timer_channel;
-  chan_core(std::uint32_t cap, std::uint16_t size, drop_fn d) noexcept : capacity(cap), slot_size(size), drop(d) {}
+  chan_core(std::uint32_t cap, std::uint16_t size, drop_fn d) noexcept
+      : capacity(cap), slot_size(size), drop(d) {}
 };
 
 // One allocation for core and slots. Throws std::length_error when the size is negative or does not fit.
@@ -86,14 +92,15 @@ void chan_destroy(chan_core* c) noexcept;   // the last handle is gone
 
 enum class chan_status : std::uint8_t { done, closed, would_block, timed_out, stopped };
 
-// Park until done. False: the channel is closed (receiving: and empty), the value was not taken / nothing was written.
+// Park until done. False: the channel is closed (receiving: and empty), the value was not taken / nothing was
+// written.
 bool chan_send(chan_core* c, const void* value) noexcept;
 bool chan_recv(chan_core* c, void* place) noexcept;
 // Do not park: done, closed or would_block.
 chan_status chan_try_send(chan_core* c, const void* value) noexcept;
 chan_status chan_try_recv(chan_core* c, void* place) noexcept;
-// Park within limits: done, closed, timed_out or stopped. A null core is the nil channel. A stop request that came before
-// the call wins over everything; a value that can move at once wins over a deadline in the past.
+// Park within limits: done, closed, timed_out or stopped. A null core is the nil channel. A stop request that
+// came before the call wins over everything; a value that can move at once wins over a deadline in the past.
 chan_status chan_send_within(chan_core* c, const void* value, const detail::wait_limits& limits);
 chan_status chan_recv_within(chan_core* c, void* place, const detail::wait_limits& limits);
 
@@ -107,7 +114,7 @@ class chan_ref {
   constexpr chan_ref() noexcept = default;
   explicit chan_ref(chan_core* adopted) noexcept : core_(adopted) {}
   chan_ref(const chan_ref& other) noexcept : core_(other.core_) {
-    if (core_) core_->handles.fetch_add(1, relaxed);   // [order] relaxed: we hold one, so it cannot reach zero
+    if (core_) core_->handles.fetch_add(1, relaxed);  // [order] relaxed: we hold one, so it cannot reach zero
   }
   chan_ref(chan_ref&& other) noexcept : core_(other.core_) { other.core_ = nullptr; }
   chan_ref& operator=(chan_ref other) noexcept {

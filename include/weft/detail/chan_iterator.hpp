@@ -26,7 +26,8 @@ class chan_iterator {
   using difference_type = std::ptrdiff_t;
 
   chan_iterator() noexcept = default;
-  explicit chan_iterator(rt::chan_core* core) noexcept : core_(core) {}   // borrows: the channel's handle stays
+  // Borrows: the channel's handle stays.
+  explicit chan_iterator(rt::chan_core* core) noexcept : core_(core) {}
 
   // The value may be moved from. Parks when there is none yet. Undefined at the end.
   T& operator*() const {

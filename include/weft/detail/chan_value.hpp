@@ -3,8 +3,8 @@
 //   small and trivially copyable   its bytes                     slot = sizeof(T), nothing for an empty class
 //   anything else                  a node built by the sender    slot = the node's pointer
 //
-// Constructors, moves and destructors of T run here only, in the caller's goroutine, outside the runtime and its locks: they
-// may allocate, throw, block or use the same channel.
+// Constructors, moves and destructors of T run here only, in the caller's goroutine, outside the runtime and
+// its locks: they may allocate, throw, block or use the same channel.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -75,8 +75,9 @@ class incoming<T, false> {
   value_node<T>* node_ = nullptr;
 };
 
-// A value on its way out. `From` is T& (an rvalue to be moved from) or const T&. The value is moved only if it is sent:
-// keep() gives an unsent one back to where it came from. A T whose move may throw is copied if it can be.
+// A value on its way out. `From` is T& (an rvalue to be moved from) or const T&. The value is moved only if
+// it is sent: keep() gives an unsent one back to where it came from. A T whose move may throw is copied if it
+// can be.
 template <class T, bool = travels_as_bytes<T>>
 class outgoing {
  public:

@@ -17,8 +17,8 @@ struct select_case {
 
 inline constexpr std::size_t most_select_cases = 65536;
 
-// Memory that a select of n cases works in: a waiter and two positions each. It lies with the cases, on the stack of a
-// goroutine or in a selector, because nothing is allocated inside the runtime.
+// Memory that a select of n cases works in: a waiter and two positions each. It lies with the cases, on the
+// stack of a goroutine or in a selector, because nothing is allocated inside the runtime.
 constexpr std::size_t select_scratch_size(std::size_t n) noexcept { return n * 48 + 16; }
 
 struct select_request {
@@ -30,9 +30,11 @@ struct select_request {
 };
 
 // What select_run returns when no case fired.
-inline constexpr std::uint32_t select_otherwise = 0xffffffff, select_timed_out = 0xfffffffe, select_stopped = 0xfffffffd;
+inline constexpr std::uint32_t select_otherwise = 0xffffffff, select_timed_out = 0xfffffffe,
+                               select_stopped = 0xfffffffd;
 
-// Decides and performs one case, or waits for one: outside, parks unless !waits. Returns its index or one of the above.
+// Decides and performs one case, or waits for one: outside, parks unless !waits. Returns its index or one of
+// the above.
 std::uint32_t select_run(const select_request& request);
 
 }  // namespace weft::inline v0::rt

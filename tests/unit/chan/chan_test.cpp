@@ -1,4 +1,5 @@
-// chan_test.cpp — weft/chan.hpp: each operation by itself, element types of every kind, limits, threads and goroutines.
+// chan_test.cpp — weft/chan.hpp: each operation by itself, element types of every kind, limits, threads and
+// goroutines.
 #include "weft/chan.hpp"
 
 #include <array>

@@ -32,7 +32,8 @@ TEST(select, fires_the_case_that_can_go) {
   EXPECT_EQ(got, 7);
   bool sent = false;
   b.send(1);
-  EXPECT_EQ(weft::select(on_send(b, 5, nothing), on_recv(weft::chan<int>(), nothing), on_send(a, 8, [&] { sent = true; })),
+  EXPECT_EQ(weft::select(on_send(b, 5, nothing), on_recv(weft::chan<int>(), nothing),
+                         on_send(a, 8, [&] { sent = true; })),
             2u);
   EXPECT_TRUE(sent);
   EXPECT_EQ(a.recv(), 8);
@@ -62,8 +63,9 @@ TEST(select, closed_channels_fire) {
   EXPECT_TRUE(closed);
   EXPECT_THROW(weft::select(on_send(c, 1, nothing)), weft::channel_closed);
   EXPECT_THROW(weft::select(on_send(c, 1, nothing), otherwise(nothing)), weft::channel_closed);
-  EXPECT_THROW(weft::select(on_send(c, 1, nothing), on_recv(weft::chan<int>(), nothing), on_timeout(1h, nothing)),
-               weft::channel_closed);
+  EXPECT_THROW(
+      weft::select(on_send(c, 1, nothing), on_recv(weft::chan<int>(), nothing), on_timeout(1h, nothing)),
+      weft::channel_closed);
 }
 
 TEST(select, works_as_a_switch) {
@@ -209,7 +211,8 @@ TEST(select, timeouts) {
     EXPECT_EQ(weft::select(on_timeout(1h, nothing), on_timeout(1ms, nothing), on_recv(c, nothing),
                            on_timeout(std::chrono::hours::max(), nothing)),
               1u);
-    EXPECT_EQ(weft::select(on_timeout(std::chrono::steady_clock::now() + 1ms, nothing), on_recv(c, nothing)), 0u);
+    EXPECT_EQ(weft::select(on_timeout(std::chrono::steady_clock::now() + 1ms, nothing), on_recv(c, nothing)),
+              0u);
     // <= 0: as otherwise.
     EXPECT_EQ(weft::select(on_timeout(0s, nothing), on_recv(c, nothing)), 0u);
     auto ready = weft::make_chan<int>(1);
@@ -250,8 +253,8 @@ TEST(select, on_plain_threads) {
   });
   int n = 0;
   for (bool more = true; more;)
-    weft::select(on_recv(a, [&](std::optional<int> v) { v ? void(++n) : void(more = false); }), on_recv(b, [&] { ++n; }),
-                 on_timeout(1h, nothing));
+    weft::select(on_recv(a, [&](std::optional<int> v) { v ? void(++n) : void(more = false); }),
+                 on_recv(b, [&] { ++n; }), on_timeout(1h, nothing));
   EXPECT_EQ(n, 500);
   t.join();
 }

@@ -17,6 +17,8 @@ constexpr std::array<byte_class, 256> classes = [] {
   return table;
 }();
 
+byte_class class_of(char c) { return classes[static_cast<unsigned char>(c)]; }
+
 }  // namespace
 
 void word_table::add(std::string_view word, std::uint64_t count) {
@@ -59,19 +61,31 @@ std::vector<word_table::entry> word_table::top(std::size_t n) const {
 
 void tally::add(const char* data, std::size_t size) {
   sums_.bytes += size;
-  for (const char* at = data; at != data + size; ++at) {
-    switch (classes[static_cast<unsigned char>(*at)]) {
+  const char* const end = data + size;
+  for (const char* at = data; at != end;) {
+    switch (class_of(*at)) {
       case byte_class::space:
-        sums_.lines += *at == '\n';
+        sums_.lines += *at++ == '\n';
         if (in_word_) end_word();
         break;
-      case byte_class::printable:
-        in_word_ = true;
-        if (word_.size() < word_table::max_length) word_.push_back(*at);
-        break;
-      case byte_class::other: break;
+      case byte_class::printable: at = add_run(at, end); break;
+      case byte_class::other: ++at; break;
     }
   }
+}
+
+// From a printable byte to the first that is not. A word that lies here whole, as most do, is not copied.
+const char* tally::add_run(const char* begin, const char* end) {
+  const char* at = std::find_if(begin, end, [](char c) { return class_of(c) != byte_class::printable; });
+  const std::string_view run(begin, static_cast<std::size_t>(at - begin));
+  if (!in_word_ && at != end && class_of(*at) == byte_class::space) {
+    ++sums_.words;
+    words_.add(run);
+  } else {
+    in_word_ = true;
+    word_ += run.substr(0, word_table::max_length - std::min(word_.size(), word_table::max_length));
+  }
+  return at;
 }
 
 void tally::end_of_file() {

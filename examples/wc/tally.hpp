@@ -57,12 +57,13 @@ class tally {
   const word_table& words() const noexcept { return words_; }
 
  private:
+  const char* add_run(const char* begin, const char* end);
   void end_word();
 
   totals sums_;
   word_table words_;
   bool in_word_ = false;
-  std::string word_;   // the printable bytes of the current word, as many as the table wants
+  std::string word_;   // of a word in several runs: the printable bytes so far, as many as the table wants
 };
 
 }  // namespace wc

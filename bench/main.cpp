@@ -21,7 +21,7 @@ std::span<const workload> all() noexcept {
       {"yield_2", standard, "two goroutines share 10,000,000 yields", yield_2},
       {"yield_1000", standard, "1,000 goroutines share 10,000,000 yields", yield_1000},
       {"chan_pingpong", standard, "2,000,000 round trips, unbuffered", chan_pingpong},
-      {"chan_buffered", standard, "10,000,000 values, one producer, one consumer, buffer of 128", chan_buffered},
+      {"chan_buffered", standard, "10,000,000 values from one to one, buffer of 128", chan_buffered},
       {"chan_mpmc", standard, "4 producers, 4 consumers, buffer of 128, 4,000,000 values", chan_mpmc},
       {"select_pingpong", standard, "1,000,000 round trips through two-case selects", select_pingpong},
       {"ring_1000", standard, "a token through 1,000 goroutines, 2,000,000 hops", ring_1000},

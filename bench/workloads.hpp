@@ -1,7 +1,7 @@
 // workloads.hpp — what weft-bench can measure: one function a workload, by theme, and a table over all.
 //
-// The work is that of bench/peers/README.md, with the same counts and the same structure as the peers' programs.
-// Each workload runs in the main goroutine of a world of its own and prints its line with report().
+// The work is that of bench/peers/README.md, with the same counts and the same structure as the peers'
+// programs. Each workload runs in the main goroutine of a world of its own and prints its line with report().
 #pragma once
 #include <span>
 

@@ -30,7 +30,8 @@ constexpr part parts[] = {
 
 int tour() {
   const auto start = clock::now();
-  std::printf("Weft: Go's scheduler for C++. %d processor%s.\n", weft::maxprocs(), weft::maxprocs() == 1 ? "" : "s");
+  const int processors = weft::maxprocs();
+  std::printf("Weft: Go's scheduler for C++. %d processor%s.\n", processors, processors == 1 ? "" : "s");
   int number = 0;
   for (const part& p : parts) {
     std::printf("\n%d  %s\n", ++number, p.title);
@@ -74,7 +75,7 @@ int main(int argc, char** argv) {
     const bool help = std::string(argv[1]) == "--help" || std::string(argv[1]) == "-h";
     std::fprintf(help ? stdout : stderr,
                  "usage: weft-tour\n"
-                 "Shows what Weft does, with evidence, in about 10 seconds. Exit status 1 if any evidence fails.\n"
+                 "Shows what Weft does, with evidence, in about 10 seconds. Exit status 1 if any fails.\n"
                  "WEFT_MAXPROCS=N sets the number of processors.\n");
     return help ? 0 : 2;
   }

@@ -1,5 +1,5 @@
-// processors.cpp — the scheduler at work: who runs what, a million goroutines that start each other, and its own
-// view of itself.
+// processors.cpp — the scheduler at work: who runs what, a million goroutines that start each other, and its
+// own view of itself.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -71,8 +71,8 @@ void stealing() {
     if (done != 0) counts += "  P" + std::to_string(p) + " " + std::to_string(done);
   }
   say("done by%s", counts.c_str());
-  check(elsewhere > 0, "%d of them were stolen by the others; all done after %.2f s instead of %.2f s", elsewhere,
-        seconds(took), seconds(job_length) * jobs);
+  check(elsewhere > 0, "%d of them were stolen by the others; all done after %.2f s instead of %.2f s",
+        elsewhere, seconds(took), seconds(job_length) * jobs);
 }
 
 namespace {

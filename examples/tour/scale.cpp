@@ -27,8 +27,8 @@ void many_goroutines() {
   const long n = as_many_as_fit(wanted);
   say("Each adds one to a counter and waits for a channel to close.");
   if (n < wanted)
-    say("Memory is short (%.1f GB available): %s instead of %s.", static_cast<double>(memory_available()) / 1e9,
-        grouped(n).c_str(), grouped(wanted).c_str());
+    say("Memory is short (%.1f GB available): %s instead of %s.",
+        static_cast<double>(memory_available()) / 1e9, grouped(n).c_str(), grouped(wanted).c_str());
 
   auto release = weft::make_chan<bool>();
   std::atomic<long> waiting{0}, ended{0};

@@ -57,7 +57,7 @@ void select_with_timeout() {
 }
 
 void prime_sieve() {
-  say("Each prime is a goroutine that passes on what it does not divide; the next number to come out is prime.");
+  say("Each prime is a goroutine that passes on what it does not divide: what comes out is prime.");
   const auto start = clock::now();
   auto numbers = weft::make_chan<long>();
   weft::go([=] {

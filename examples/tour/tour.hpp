@@ -23,7 +23,8 @@ double milliseconds(clock::duration d);
 double nanoseconds_each(clock::duration d, long n);
 std::string grouped(long n);   // 1,000,000
 
-// Bytes that can still be used: what the kernel says is available, or less where a cgroup limits this process.
+// Bytes that can still be used: what the kernel says is available, or less where a cgroup limits this
+// process.
 std::int64_t memory_available();
 std::int64_t memory_resident();
 

@@ -95,7 +95,8 @@ void walk(const std::string& path, complaints& errors, const std::function<void(
   }
 }
 
-void reader::read(const std::string& path, tally& sum, std::atomic<std::uint64_t>& progress, complaints& errors) {
+void reader::read(const std::string& path, tally& sum, std::atomic<std::uint64_t>& progress,
+                  complaints& errors) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return errors.add(path, errno);
   for (;;) {

@@ -20,8 +20,8 @@ class complaints {
   std::atomic<std::uint64_t> count_{0};
 };
 
-// Calls `found` with every regular file at or below `path`, as `find PATH -type f` would: symbolic links are not
-// followed, so there are no loops; a file with several names counts each time.
+// Calls `found` with every regular file at or below `path`, as `find PATH -type f` would: symbolic links are
+// not followed, so there are no loops; a file with several names counts each time.
 void walk(const std::string& path, complaints& errors, const std::function<void(std::string)>& found);
 
 // Reads whole files through one buffer, whatever their size.

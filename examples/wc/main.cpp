@@ -2,8 +2,8 @@
 //
 //   walker --paths--> N counters --tallies--> main
 //
-// The channel of paths is bounded, so the walker never runs far ahead; each counter has one buffer and a table of
-// bounded size: memory does not grow with the input.
+// The channel of paths is bounded, so the walker never runs far ahead; each counter has one buffer and a
+// table of bounded size: memory does not grow with the input.
 #include <unistd.h>
 
 #include <atomic>
@@ -39,14 +39,16 @@ void print_help() {
   std::puts(
       "usage: weft-wc [-j N] [--help] [PATH...]\n"
       "\n"
-      "Counts lines and words of all regular files at or below each PATH (default: the tree this program was built\n"
-      "from), lists the 20 commonest words, and ends with the line LINES WORDS total, the same as the last of\n"
+      "Counts lines and words of all regular files at or below each PATH (default: the tree this\n"
+      "program was built from), lists the 20 commonest words, and ends with the line\n"
+      "LINES WORDS total, the same as the last of\n"
       "    find PATH -type f -print0 | LC_ALL=C wc -lw --files0-from=-\n"
       "Symbolic links are not followed.\n"
       "\n"
       "  -j N   goroutines that count, 1 to 1024 (default: two for each processor)\n"
       "\n"
-      "Exit status: 0, 1 if something could not be read (it is named on standard error), 2 for a wrong option.");
+      "Exit status: 0, 1 if something could not be read (it is named on standard error), 2 for a\n"
+      "wrong option.");
 }
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -111,7 +113,8 @@ void show_progress(const progress& so_far, weft::chan<bool> done) {
   std::fputs("\r\033[K", stderr);
 }
 
-void count_files(weft::chan<std::string> paths, weft::chan<tally> results, progress& so_far, complaints& errors) {
+void count_files(weft::chan<std::string> paths, weft::chan<tally> results, progress& so_far,
+                 complaints& errors) {
   tally mine;
   reader files;
   for (const std::string& path : paths) {

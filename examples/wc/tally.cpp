@@ -52,9 +52,10 @@ std::vector<word_table::entry> word_table::top(std::size_t n) const {
   all.reserve(counts_.size());
   for (const auto& [word, count] : counts_) all.push_back({word, count});
   n = std::min(n, all.size());
-  std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(n), [](const entry& a, const entry& b) {
+  const auto commoner = [](const entry& a, const entry& b) {
     return a.count != b.count ? a.count > b.count : a.word < b.word;
-  });
+  };
+  std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(n), commoner);
   all.resize(n);
   return all;
 }

@@ -1,8 +1,8 @@
 // tally.hpp — lines, words and the commonest words of a stream of bytes, counted as `LC_ALL=C wc -lw` counts.
 //
-// A word, as GNU wc sees it in the C locale: white space (space, \t \n \v \f \r) ends one; a printable byte begins or
-// continues one; any other byte (control characters, 0x80 to 0xff) does neither, so it joins what is around it, and
-// alone it is no word.
+// A word, as GNU wc sees it in the C locale: white space (space, \t \n \v \f \r) ends one; a printable byte
+// begins or continues one; any other byte (control characters, 0x80 to 0xff) does neither, so it joins what
+// is around it, and alone it is no word.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace wc {
 
-// How often each word was seen, in bounded memory: when `max_words` different ones are held, the rarest are dropped,
-// and counts are exact no longer. Words are known by their first `max_length` bytes.
+// How often each word was seen, in bounded memory: when `max_words` different ones are held, the rarest are
+// dropped, and counts are exact no longer. Words are known by their first `max_length` bytes.
 class word_table {
  public:
   static constexpr std::size_t max_words = 200'000;
@@ -32,7 +32,9 @@ class word_table {
  private:
   struct hash {
     using is_transparent = void;
-    std::size_t operator()(std::string_view word) const noexcept { return std::hash<std::string_view>{}(word); }
+    std::size_t operator()(std::string_view word) const noexcept {
+      return std::hash<std::string_view>{}(word);
+    }
   };
   void drop_rarest();
 

@@ -36,8 +36,8 @@ TEST(example, pipeline) { EXPECT_EQ(run("examples/weft-pipeline").status, 0); }
 TEST(example, select_timeout) { EXPECT_EQ(run("examples/weft-select_timeout").status, 0); }
 
 TEST(bench, refuses_a_wrong_command_line) {
-  for (const char* wrong : {"no_such", "--procs", "--procs 0", "--procs x", "--repeat -1", "--procs 5000", "--what",
-                            "--procsx 1", "tcp_echo_100", "fib_25 no_such"}) {
+  for (const char* wrong : {"no_such", "--procs", "--procs 0", "--procs x", "--repeat -1", "--procs 5000",
+                            "--what", "--procsx 1", "tcp_echo_100", "fib_25 no_such"}) {
     const outcome o = run("bench/weft-bench", wrong);
     EXPECT_EQ(o.status, 2) << wrong;
     EXPECT_NE(o.err, "") << wrong;

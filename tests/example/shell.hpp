@@ -43,7 +43,8 @@ class scratch {
 
   outcome run(const std::string& command) const {
     const fs::path out = path_ / "stdout", err = path_ / "stderr";
-    const int status = std::system(("(" + command + ") >" + quoted(out) + " 2>" + quoted(err) + " </dev/null").c_str());
+    const std::string line = "(" + command + ") >" + quoted(out) + " 2>" + quoted(err) + " </dev/null";
+    const int status = std::system(line.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(out), contents(err)};
   }
 

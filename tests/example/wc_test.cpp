@@ -28,7 +28,8 @@ class wc : public ::testing::Test {
   }
   outcome count_tree() { return count(quoted(tree_)); }
   std::string expected() {
-    return scratch_.run("find " + quoted(tree_) + " -type f -print0 | LC_ALL=C wc -lw --files0-from=-").last_line();
+    const std::string files = "find " + quoted(tree_) + " -type f -print0";
+    return scratch_.run(files + " | LC_ALL=C wc -lw --files0-from=-").last_line();
   }
 
   const scratch scratch_;
@@ -95,7 +96,8 @@ TEST_F(wc, follows_no_links_and_reads_regular_files_only) {
 }
 
 TEST_F(wc, any_number_of_counters_gives_the_same) {
-  for (unsigned i = 0; i < 50; ++i) write(std::to_string(i % 5) + "/" + std::to_string(i), random_bytes(5000, i));
+  for (unsigned i = 0; i < 50; ++i)
+    write(std::to_string(i % 5) + "/" + std::to_string(i), random_bytes(5000, i));
   const std::string wanted = expected();
   for (const char* counters : {"-j 1", "-j2", "-j 1024"})
     EXPECT_EQ(count(counters + " "s + quoted(tree_)).last_line(), wanted) << counters;

@@ -1,10 +1,10 @@
 // field.hpp — what the field cases measure with.
 //
-// Limits: the reports' machines were large and quiet. Ours may have two cores, with other work on them, and the
-// kernel may take a thread off its core for several milliseconds at any time. So a limit here is not "as good as
-// it gets" but lies between what a sound scheduler shows on such a machine and what the fault shows, which mostly
-// is seconds or for ever. Shares (CPU, switches, memory) are the process's own and keep tight limits; nothing is
-// ever early.
+// Limits: the reports' machines were large and quiet. Ours may have two cores, with other work on them, and
+// the kernel may take a thread off its core for several milliseconds at any time. So a limit here is not "as
+// good as it gets" but lies between what a sound scheduler shows on such a machine and what the fault shows,
+// which mostly is seconds or for ever. Shares (CPU, switches, memory) are the process's own and keep tight
+// limits; nothing is ever early.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -50,7 +50,8 @@ class meter {
   meter() : start_(clock::now()), before_(usage()) {}
   double seconds() const { return ms(clock::now() - start_) / 1e3; }
   double cpu_seconds() const { return cpu(usage()) - cpu(before_); }
-  // How many times more CPU `wanted` computing threads would have had on an empty machine: 1 if nobody else computes.
+  // How many times more CPU `wanted` computing threads would have had on an empty machine: 1 if nobody else
+  // computes.
   double crowding(int wanted) const {
     const auto cores = static_cast<int>(std::thread::hardware_concurrency());
     return std::max(1.0, seconds() * std::min(wanted, std::max(cores, 1)) / cpu_seconds());

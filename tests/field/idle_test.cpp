@@ -41,8 +41,8 @@ TEST(field, F136) {
   });
 }
 
-// One goroutine yields in a loop: the other processors must not be woken to find nothing. The loop itself uses
-// one core at most; what is used beyond that is the others'.
+// One goroutine yields in a loop: the other processors must not be woken to find nothing. The loop itself
+// uses one core at most; what is used beyond that is the others'.
 TEST(field, F138) {
   with_procs(8, [] {
     sleep_for(100ms);

@@ -68,9 +68,9 @@ std::vector<double> sleepers_beside_busy_processors(int busy) {
 
 }  // namespace
 
-// Timers of a busy processor are run by whoever looks for work, and at every switch. Four computing threads on
-// two cores wait for each other for several kernel slices of 3 to 4 ms, for more when others compute too; the fault
-// piles up without limit.
+// Timers of a busy processor are run by whoever looks for work, and at every switch. Four computing threads
+// on two cores wait for each other for several kernel slices of 3 to 4 ms, for more when others compute too;
+// the fault piles up without limit.
 TEST(field, F30) {
   for (int busy : {4, 3}) {
     const meter m;
@@ -141,7 +141,8 @@ TEST(field, F35) {
 namespace {
 
 // One timer; its owner stops and resets it near its expiry while another goroutine receives. `newest_` is the
-// earliest instant that a receive begun now may yield; every reset is of one length, so later ones yield no less.
+// earliest instant that a receive begun now may yield; every reset is of one length, so later ones yield no
+// less.
 class contested_timer {
  public:
   void owner(int rounds, unsigned seed) {

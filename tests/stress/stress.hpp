@@ -1,9 +1,9 @@
 // stress.hpp — storms: random mixes of everything, with more processors than cores, again and again.
 //
 // A storm repeats rounds in fresh worlds of 1, 2, 4 and 8 processors until its share of the time is over: all
-// storms together take WEFT_STRESS_SECONDS (12 by default). A round must end by itself; the watchdog ends one that
-// hangs, with the dump of all goroutines. What a round does follows from its seed, except for how its goroutines
-// interleave.
+// storms together take WEFT_STRESS_SECONDS (12 by default). A round must end by itself; the watchdog ends one
+// that hangs, with the dump of all goroutines. What a round does follows from its seed, except for how its
+// goroutines interleave.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -41,7 +41,8 @@ inline clock::duration share_of_time() {
   return std::chrono::milliseconds(static_cast<long>(1000 * seconds / storms));
 }
 
-// Calls round(seed) as the main goroutine of one world after the other; all processor counts get at least one.
+// Calls round(seed) as the main goroutine of one world after the other; all processor counts get at least
+// one.
 template <class F>
 void storm(F round) {
   const auto end = clock::now() + share_of_time();

@@ -89,8 +89,11 @@ bool timer_function::stop() noexcept {
 }
 
 void timer_function::release() noexcept {
+  rt::sanitizer::hb_release(this);
   // [order] acq_rel: what every holder did comes before the destruction.
-  if (references_.fetch_sub(1, rt::acq_rel) == 1) destroy_(this);
+  if (references_.fetch_sub(1, rt::acq_rel) != 1) return;
+  rt::sanitizer::hb_acquire(this);
+  destroy_(this);
 }
 
 void throw_uninitialized_timer(const char* what) { throw std::logic_error(what); }

@@ -27,14 +27,14 @@ class mutex {
 
   // Parks while the mutex is locked.
   void lock() {
-    if (!take_free()) [[unlikely]] lock_slow();
+    if (!take_free() && !try_lock()) [[unlikely]] lock_slow();
   }
 
   // Does not park. False if it is locked.
   bool try_lock() noexcept {
     std::uint32_t seen = state_.load(rt::relaxed);   // [order] relaxed: the exchange decides
     while (!(seen & locked))
-      // [order] take_free().
+      // [order] acquire as in take_free().
       if (state_.compare_exchange_weak(seen, seen | locked, rt::acquire, rt::relaxed)) return true;
     return false;
   }
@@ -59,9 +59,12 @@ class mutex {
   // Does not park and keeps the thread. Of an unlocked mutex: `fatal error: sync: unlock of unlocked mutex`,
   // exit status 2.
   void unlock() noexcept {
-    std::uint32_t seen = locked;
+    std::uint32_t seen = locked;   // guessed, not loaded: a load stalls on the store of lock()
     // [order] release pairs with take_free(): the next holder sees this one's writes.
-    if (!state_.compare_exchange_strong(seen, 0, rt::release, rt::relaxed)) [[unlikely]] unlock_slow();
+    if (state_.compare_exchange_strong(seen, 0, rt::release, rt::relaxed)) [[likely]] return;
+    while (is_free_to_leave(seen))
+      if (state_.compare_exchange_weak(seen, seen & ~locked, rt::release, rt::relaxed)) return;
+    unlock_slow();
   }
 
  private:
@@ -74,6 +77,10 @@ class mutex {
     std::uint32_t seen = 0;
     // [order] acquire pairs with unlock()'s release.
     return state_.compare_exchange_strong(seen, locked, rt::acquire, rt::relaxed);
+  }
+  // Locked, and nobody has to be woken: nobody waits, or somebody who is awake already competes.
+  static bool is_free_to_leave(std::uint32_t seen) noexcept {
+    return (seen & locked) && !(seen & starving) && (!(seen & waiters) || (seen & woken));
   }
   void lock_slow();
   bool lock_slow(const detail::wait_limits& limits);

@@ -24,7 +24,8 @@ detail::wait_status condition_variable::wait_for_notice(std::unique_lock<mutex>&
     rt::waiting list(list_);
     rt::waiter me;
     {
-      rt::inside in;
+      // An exit() that was swallowed is thrown here, not between the queue and the park.
+      rt::inside_parking in;
       list.lock();
       list.enqueue(me);
       list.unlock();

@@ -151,7 +151,7 @@ void mutex::unlock_slow() noexcept {
   std::uint32_t seen = state_.load(relaxed);   // [order] relaxed: exchanges decide
   for (;;) {
     if (!(seen & locked)) fatal("sync: unlock of unlocked mutex");
-    if (!(seen & starving) && (!(seen & waiters) || (seen & woken))) {
+    if (is_free_to_leave(seen)) {
       // [order] release pairs with contender::take() and take_free().
       if (state_.compare_exchange_weak(seen, seen & ~locked, release, relaxed)) return;
       continue;

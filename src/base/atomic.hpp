@@ -1,4 +1,5 @@
-// atomic.hpp — atomics for the runtime: the door of weft/detail/atomic.hpp, and words that only their owner writes.
+// atomic.hpp — atomics for the runtime: the door of weft/detail/atomic.hpp, and words that only their owner
+// writes.
 #pragma once
 #include "base/cacheline.hpp"
 #include "weft/detail/atomic.hpp"

@@ -1,7 +1,8 @@
 // print.hpp — text from places where stdio must not be called: inside the runtime, on sysmon, in handlers.
 //
-// A `printer` formats into a fixed buffer and writes it with one write(2) when it is flushed or destroyed, so a line
-// of up to 1,000 bytes never mixes with another thread's. Longer text goes out in pieces; nothing is lost.
+// A `printer` formats into a fixed buffer and writes it with one write(2) when it is flushed or destroyed, so
+// a line of up to 1,000 bytes never mixes with another thread's. Longer text goes out in pieces; nothing is
+// lost.
 #pragma once
 #include <cstddef>
 #include <cstdint>

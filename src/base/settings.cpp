@@ -15,8 +15,8 @@ namespace {
 void complain(printer& out, std::string_view variable, std::string_view value,
               std::string_view allowed) noexcept {
   constexpr std::size_t most_shown = 100;
-  out << "weft: " << variable << '=' << value.substr(0, most_shown) << (value.size() > most_shown ? "..." : "")
-      << ": ignored; allowed: " << allowed << '\n';
+  out << "weft: " << variable << '=' << value.substr(0, most_shown);
+  out << (value.size() > most_shown ? "..." : "") << ": ignored; allowed: " << allowed << '\n';
   out.flush();   // one line, one write
 }
 

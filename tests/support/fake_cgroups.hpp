@@ -31,8 +31,8 @@ class fake_cgroups {
     mount_point_ = mount_point;
     write("/proc/self/cgroup", "4:memory:/m\n2:cpu,cpuacct:" + group + "\n0::/unified\n");
     write("/proc/self/mountinfo",
-          ordinary + "25 21 0:22 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n49 22 0:37 / /sys/fs/cgroup/memory"
-                     " rw - cgroup cgroup rw,memory\n56 22 0:40 / " +
+          ordinary + "25 21 0:22 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+                     "49 22 0:37 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n56 22 0:40 / " +
               mount_point + " rw - cgroup cgroup rw,cpu,cpuacct\n");
   }
 

@@ -20,7 +20,8 @@ class cgroup_cpu_limit {
   cgroup_cpu_limit(const cgroup_cpu_limit&) = delete;
   cgroup_cpu_limit& operator=(const cgroup_cpu_limit&) = delete;
 
-  void forget() noexcept;       // closes the files; there is no destructor, a helper thread may outlive statics
+  void look_below(const char* root) noexcept { root_ = root; }
+  void forget() noexcept;       // closes the files. No destructor: a helper thread may outlive statics
   bool find() noexcept;         // again: after a move to another cgroup. False: there is nothing to read
   int read() const noexcept;    // 0: no limit. Any thread, but not beside find()
   int levels() const noexcept { return levels_; }   // cgroups with a limit file
@@ -44,5 +45,9 @@ void cgroup_find_again() noexcept;
 // `respect_cgroups` (containermaxprocs). At least 1.
 int default_maxprocs(bool respect_cgroups) noexcept;   // os.hpp
 int limited_maxprocs(int cpus, int cgroup_cpus) noexcept;   // the rule itself
+
+// For tests, before the first run: a machine of so many CPUs (0: as many as there are), with the cgroup files
+// below `root`.
+void pretend_machine(const char* root, int cpus) noexcept;
 
 }  // namespace weft::inline v0::rt::os

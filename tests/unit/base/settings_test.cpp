@@ -112,7 +112,8 @@ TEST(settings, debug_list) {
 }
 
 TEST(settings, one_line_for_each_bad_debug_item) {
-  result r = parse({.debug = "gctrace=1,schedtrace=5,schedtrace=x,scheddetail=2,scheddetail,=,schedtrace=-1"});
+  const char* list = "gctrace=1,schedtrace=5,schedtrace=x,scheddetail=2,scheddetail,=,schedtrace=-1";
+  result r = parse({.debug = list});
   EXPECT_EQ(r.lines(), 6) << r.complaints;
   EXPECT_EQ(r.s.schedtrace_ms, 5);   // the good one is kept
   EXPECT_FALSE(r.s.scheddetail);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "os/linux/cgroup_parse.hpp"
+#include "os/os.hpp"
 #include "support/fake_cgroups.hpp"
 
 namespace {
@@ -172,8 +173,8 @@ TEST(cgroup, TestParseCPUCgroupMalformed) {
 }
 
 TEST(cgroup, TestContainsCPU) {
-  for (const char* list : {"cpu", "memory,cpu", "cpu,memory", "memory,cpu,block"}) EXPECT_TRUE(lists_cpu(list));
-  for (const char* list : {"", ",", "memory,cpuacct,block", "cpuset", "xcpu"}) EXPECT_FALSE(lists_cpu(list));
+  for (const char* with : {"cpu", "memory,cpu", "cpu,memory", "io,cpu,block"}) EXPECT_TRUE(lists_cpu(with));
+  for (const char* without : {"", ",", "memory,cpuacct", "cpuset", "xcpu"}) EXPECT_FALSE(lists_cpu(without));
 }
 
 TEST(cgroup, TestParseCPUMount) {
@@ -207,7 +208,7 @@ TEST(cgroup, TestParseCPUMount) {
       {ordinary_mounts + v2_mount + v1_mounts, "/", v1, "/sys/fs/cgroup/cpu"},
       {ordinary_mounts + v2_mount + v1_mounts, "/", v2, "/sys/fs/cgroup"},
       {ordinary_mounts + v1_mounts, "/", v2, ""},
-      {"25 21 0:22 / /sys/fs/cgroup/tab\\011tab rw - cgroup2 cgroup2 rw\n", "/", v2, "/sys/fs/cgroup/tab\ttab"},
+      {"25 21 0:22 / /sys/fs/tab\\011tab rw - cgroup2 cgroup2 rw\n", "/", v2, "/sys/fs/tab\ttab"},
       {"25 21 0:22 /tab\\011tab /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "/tab\ttab/container", v2,
        "/sys/fs/cgroup/container"},
       {ordinary_mounts + overlay + v2_mount, "/", v2, "/sys/fs/cgroup"},

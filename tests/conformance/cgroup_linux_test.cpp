@@ -2,7 +2,7 @@
 // many processors.
 //
 // Go's machine must have four CPUs; here their number is an argument of the rule. The rows that need a
-// running world (Environment, SetDefault, Update, DontUpdate) are in maxprocs_test.cpp.
+// running world (Environment, SetDefault, Update, DontUpdate) are in cgroup_runtime_test.cpp.
 #include <gtest/gtest.h>
 #include <sched.h>
 

@@ -128,6 +128,7 @@ int cgroup_cpu_limit::read() const noexcept {
 namespace {
 constinit cgroup_cpu_limit own_limit;
 constinit bool own_limit_sought = false;
+constinit int pretended_cpus = 0;
 }  // namespace
 
 void cgroup_find_again() noexcept {
@@ -146,7 +147,14 @@ int limited_maxprocs(int cpus, int cgroup_cpus) noexcept {
 }
 
 int default_maxprocs(bool respect_cgroups) noexcept {
-  return limited_maxprocs(affinity_cpus(), respect_cgroups ? cgroup_cpus() : 0);
+  int cpus = pretended_cpus > 0 ? pretended_cpus : affinity_cpus();
+  return limited_maxprocs(cpus, respect_cgroups ? cgroup_cpus() : 0);
+}
+
+void pretend_machine(const char* root, int cpus) noexcept {
+  pretended_cpus = cpus;
+  own_limit.look_below(root);
+  cgroup_find_again();
 }
 
 }  // namespace weft::inline v0::rt::os

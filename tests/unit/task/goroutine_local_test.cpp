@@ -151,6 +151,19 @@ TEST(goroutine_local, places_are_reused) {
   });
 }
 
+TEST(goroutine_local, a_place_taken_elsewhere) {
+  with_procs(1, [] {
+    {
+      goroutine_local<int> old;
+      *old = 5;
+    }
+    goroutine_local<int> x;
+    spawn([&] { *x = 6; }).join();         // x has the place now, and we still old's value in it
+    EXPECT_EQ(x.peek(), nullptr);
+    EXPECT_EQ(*x, 0);
+  });
+}
+
 TEST(goroutine_local, limit_is_an_exception) {
   with_procs(1, [] {
     std::vector<std::unique_ptr<goroutine_local<char>>> many;

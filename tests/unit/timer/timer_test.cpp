@@ -285,6 +285,27 @@ TEST(timer, drain_idiom_never_hangs) {
   });
 }
 
+// The fire function finds the channel locked again and again: no tick may be lost for those who wait.
+TEST(ticker, expires_while_its_channel_is_busy) {
+  for_each_procs([](int procs) {
+    for (int round = 0; round < scaled(10, 2); ++round) {
+      ticker t(20us);
+      std::vector<weft::join_handle<void>> busy, waiting;
+      for (int i = 0; i < procs; ++i)
+        busy.push_back(spawn([&](std::stop_token stop) {
+          while (!stop.stop_requested()) {
+            for (int k = 0; k < 100; ++k) (void)t.chan().try_recv();
+            weft::this_goroutine::yield();
+          }
+        }));
+      for (int i = 0; i < 3; ++i) waiting.push_back(spawn([&] { t.chan().recv(); }));
+      sleep_for(2ms);
+      busy.clear();
+      for (auto& w : waiting) w.join();
+    }
+  });
+}
+
 // Timers of a world that has ended do nothing in the next, and can be used again.
 TEST(timer, outlives_a_world) {
   std::atomic<int> runs{0};

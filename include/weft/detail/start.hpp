@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace weft::inline v0::rt {
@@ -64,7 +65,7 @@ void run_closure(void* p) {
 // A null function pointer or an empty std::function is refused here, where the mistake is.
 template <class F>
 void refuse_nil(const F& f) {
-  if constexpr (requires { f == nullptr; }) {
+  if constexpr (!std::is_function_v<F> && requires { f == nullptr; }) {
     if (f == nullptr) throw_nil_function();
   }
 }

@@ -13,8 +13,10 @@
 
 #include "base/check.hpp"
 #include "base/raw_lock.hpp"
+#include "os/os.hpp"
 
 #if defined(WEFT_ASAN)
+#include <pthread.h>
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/lsan_interface.h>
@@ -117,13 +119,34 @@ void hb_acquire(const void* address) noexcept { if (address) __tsan_acquire(cons
 
 #elif defined(WEFT_ASAN)
 
+namespace {
+
+struct bounds {   // of a thread's own stack; `handle` of its fibre points there
+  void* bottom;
+  std::size_t size;
+};
+
+}  // namespace
+
 void fibre_start(fibre&) noexcept {}
 void fibre_end(fibre& f) noexcept { f = {}; }   // before_switch(dying) has freed the fake stack
 void fibre_discard(fibre& f) noexcept { f = {}; }
-void adopt_thread(fibre&) noexcept {}
 
-void before_switch(fibre& from, fibre&, const void* to_stack_bottom, std::size_t to_stack_size,
+void adopt_thread(fibre& f) noexcept {
+  if (f.handle == nullptr) f.handle = os::allocate_pages(sizeof(bounds));   // an M record keeps it
+  pthread_attr_t attributes;
+  if (f.handle == nullptr || pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  auto* b = static_cast<bounds*>(f.handle);
+  pthread_attr_getstack(&attributes, &b->bottom, &b->size);
+  pthread_attr_destroy(&attributes);
+}
+
+void before_switch(fibre& from, fibre& to, const void* to_stack_bottom, std::size_t to_stack_size,
                    bool dying) noexcept {
+  if (to_stack_bottom == nullptr && to.handle != nullptr) {
+    to_stack_bottom = static_cast<bounds*>(to.handle)->bottom;
+    to_stack_size = static_cast<bounds*>(to.handle)->size;
+  }
   __sanitizer_start_switch_fiber(dying ? nullptr : &from.fake_stack, to_stack_bottom, to_stack_size);
 }
 void after_switch(fibre& arrived) noexcept {

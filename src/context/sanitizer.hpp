@@ -35,7 +35,7 @@ inline constexpr bool thread = false;
 
 // Per goroutine (and per thread's own stack). Zero-initialised.
 struct fibre {
-  void* handle = nullptr;       // TSan's
+  void* handle = nullptr;       // TSan's; for ASan the bounds of a thread's own stack
   void* fake_stack = nullptr;   // ASan's, while not running; for TSan the bottom of its stack
 };
 

@@ -256,8 +256,8 @@ void dump_goroutines(int fd) {
   void* pages = os::allocate_pages(sizeof(dump_space));
   if (!pages) throw std::bad_alloc();
   naming names;
-  machine* mp = this_machine();
-  request what{fd, names.fd(), mp ? mp->current : nullptr, static_cast<dump_space*>(pages)};
+  goroutine* asker = [] { return inside()->current; }();   // a plain thread's first call gives it one
+  request what{fd, names.fd(), asker, static_cast<dump_space*>(pages)};
   auto write = [](void* p) {
     auto& r = *static_cast<request*>(p);
     dump raw(*r.space, r.fd, r.copy, r.asker, nullptr);

@@ -73,12 +73,21 @@ bool is_hidden(std::string_view name) {
          (is_local && (name.starts_with("4weft2v03run") || name.starts_with("4weft2v05spawn")));
 }
 
-bool starts_goroutines(std::string_view name) {
+// go() and spawn(). By their files too: with -g1 an inlined function has its last name only.
+bool starts_goroutines(const function& f) {
   for (std::string_view prefix :
        {"_ZN4weft2v02goI", "_ZN4weft2v05spawnI", "weft::v0::go<", "weft::v0::spawn<"}) {
-    if (name.starts_with(prefix)) return true;
+    if (f.linkage_name.starts_with(prefix)) return true;
   }
-  return false;
+  std::string_view file = f.file;
+  return file.ends_with("/weft/go.hpp") || file.ends_with("/weft/join_handle.hpp") ||
+         file.ends_with("/weft/detail/start.hpp");
+}
+
+// Nothing of the user's is ever inlined there.
+bool is_compiled_runtime(const place& where) {
+  std::string_view name = where.functions.back().linkage_name;
+  return name.starts_with("_ZN4weft2v02rt") || name.starts_with("_ZNK4weft2v02rt");
 }
 
 // The C++ runtime between the throw and us, where it has no names.
@@ -122,6 +131,7 @@ class filter {
       if (show_all_ || !is_unwinder(f.module)) show_unknown(f);
       return;
     }
+    if (!show_all_ && is_compiled_runtime(where)) return;
     for (const function& fn : where.functions) {
       if (!show_all_ && is_hidden(fn.linkage_name)) continue;
       if (is_throw(fn)) std::cout << "panic(...)\n";
@@ -144,7 +154,7 @@ class filter {
   void show_creator(const std::string& id, const frame& f) {
     const place& where = find(f);
     auto is_users = [&](const function& fn) {
-      return show_all_ || !(is_hidden(fn.linkage_name) || starts_goroutines(fn.linkage_name));
+      return show_all_ || !(is_hidden(fn.linkage_name) || starts_goroutines(fn));
     };
     auto fn = std::find_if(where.functions.begin(), where.functions.end(), is_users);
     if (fn == where.functions.end() && !where.functions.empty()) fn = where.functions.end() - 1;

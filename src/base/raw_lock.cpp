@@ -23,6 +23,8 @@ bool several_cpus() noexcept {
 
 }  // namespace
 
+constinit atomic<std::uint32_t> raw_lock::sleepers_[raw_lock::sleeper_counts] = {};
+
 bool raw_lock::spin() noexcept {
   for (int round = 0; several_cpus() && round < spin_rounds; ++round) {
     os::cpu_pause(pauses_a_round);
@@ -35,7 +37,7 @@ bool raw_lock::spin() noexcept {
 void raw_lock::lock_slow() noexcept {
   if (spin()) return;
   // S1 and S2 of the header's proof. [order] relaxed: the barrier orders it.
-  sleepers_.fetch_add(1, relaxed);
+  sleepers_of(this).fetch_add(1, relaxed);
   heavy_barrier();
   // S3. [order] acquire: as in lock(). A signal or a false wake-up only means another turn. Whoever was woken
   // spins again: a wake-up takes so long that a thread which locks in a loop has the lock back by then.
@@ -44,9 +46,10 @@ void raw_lock::lock_slow() noexcept {
     if (spin()) break;
   }
   // Only now, as the holder: until here every unlocker had to see this thread.
-  sleepers_.fetch_sub(1, relaxed);   // [order] relaxed: our unlock() publishes it with the rest
+  sleepers_of(this).fetch_sub(1, relaxed);   // [order] relaxed: our unlock() publishes it with the rest
 }
 
-void raw_lock::wake_slow() noexcept { os::futex_wake(&held_, 1); }
+// The address is only a key for the kernel. Sleepers of another lock in the same place see nothing of it.
+void raw_lock::wake_slow(raw_lock* perhaps_gone) noexcept { os::futex_wake(&perhaps_gone->held_, 1); }
 
 }  // namespace weft::inline v0::rt

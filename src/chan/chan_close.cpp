@@ -62,7 +62,7 @@ void chan_destroy(chan_core* c) noexcept {
     }
   }
   c->~chan_core();
-  ::operator delete(static_cast<void*>(c), std::align_val_t{alignof(chan_core)});
+  ::operator delete(static_cast<void*>(c));
 }
 
 }  // namespace weft::inline v0::rt

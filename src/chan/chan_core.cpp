@@ -4,45 +4,28 @@
 // goroutine's stack; whoever completes the operation has taken it out of the queue, so an uncontested wait
 // needs no lock after it. A contested one (deadline, stop request) takes the lock again: to leave the queue
 // if it lost, and to be sure that a winner which claimed before the commit has finished writing.
+#include <algorithm>
+#include <cstddef>
 #include <new>
 
 #include "chan/chan_ops.hpp"
-#include "os/linux/pause.hpp"
-#include "os/os.hpp"
 #include "sched/inside.hpp"
 #include "wait/timed_wait.hpp"
 #include "weft/error.hpp"
 
 namespace weft::inline v0::rt {
 
-static_assert(sizeof(chan_core) <= 128 && alignof(chan_core) == 64);
+static_assert(sizeof(chan_core) <= 128 && alignof(chan_core) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__ &&
+              offsetof(chan_core, slots) == chan_core::first_slot);
 
 namespace {
 
 constexpr std::uint64_t most_slots = 0xffffffff;
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 47;
 
-// What the commit of an uncontested wait needs; on the parked goroutine's stack. Once the lock is free
-// somebody may wake the goroutine and drop the channel's last handle, while unlock() still looks whether the
-// lock has sleepers (raw_lock.hpp, U3). So the goroutine goes on only when the commit has let go of the
-// channel, and of this.
-struct parking {
-  chan_core& c;
-  atomic<bool> let_go{false};
+void release_channel(void* c) noexcept { static_cast<chan_core*>(c)->lock.unlock(); }
 
-  void wait_until_let_go() const noexcept {
-    // [order] acquire pairs with release_channel(): its reads of the channel are over.
-    for (int turn = 0; !let_go.load(acquire); ++turn) turn < 100 ? os::cpu_pause(1) : os::yield_thread();
-  }
-};
-
-void release_channel(void* arg) noexcept {
-  auto* p = static_cast<parking*>(arg);
-  p->c.lock.unlock();
-  p->let_go.store(true, release);   // [order] pairs with wait_until_let_go()
-}
-
-struct contested_parking {   // the same for a contested one, which nobody can resume before commit_parked
+struct contested_parking {   // of a contested wait, which nobody can resume before commit_parked
   chan_core* c;              // null: the nil channel
   goroutine* gp;
 };
@@ -61,9 +44,7 @@ void unlock_contested(void* arg) noexcept {
   w.slot = slot;
   enqueue(c, c.*queue, &w);
   sanitizer::hb_release(&w);
-  parking p{c};
-  park(reason, release_channel, &p);
-  p.wait_until_let_go();
+  park(reason, release_channel, &c);
   sanitizer::hb_acquire(&w);
   return w.success;
 }
@@ -123,12 +104,12 @@ constexpr chan_status to_status(attempt how) noexcept {
 chan_core* chan_make(std::ptrdiff_t capacity, std::size_t slot_size, chan_core::drop_fn drop) {
   const auto n = static_cast<std::uint64_t>(capacity);   // a negative one is huge
   if (n > most_slots || n * slot_size > most_bytes) detail::throw_bad_chan_size();
-  void* block = ::operator new(chan_core::first_slot + n * slot_size, std::align_val_t{alignof(chan_core)});
+  void* block = ::operator new(std::max(sizeof(chan_core), chan_core::first_slot + n * slot_size));
   return ::new (block)
       chan_core(static_cast<std::uint32_t>(n), static_cast<std::uint16_t>(slot_size), drop);
 }
 
-bool chan_send(chan_core* c, const void* value) noexcept {
+bool chan_send(chan_core* c, const void* value) {
   inside_parking in;
   c->lock.lock();
   wakeup k;
@@ -140,7 +121,7 @@ bool chan_send(chan_core* c, const void* value) noexcept {
   return how == attempt::done;
 }
 
-bool chan_recv(chan_core* c, void* place) noexcept {
+bool chan_recv(chan_core* c, void* place) {
   inside_parking in;
   c->lock.lock();
   wakeup k;
@@ -185,13 +166,13 @@ chan_status chan_recv_within(chan_core* c, void* place, const detail::wait_limit
                 limits, [&](wakeup& k) noexcept { return recv_locked(*c, place, k); });
 }
 
-void chan_send_nil() noexcept {
+void chan_send_nil() {
   inside_parking in;
   park_for_ever(wait_reason::chan_send_nil);
   __builtin_unreachable();
 }
 
-void chan_recv_nil() noexcept {
+void chan_recv_nil() {
   inside_parking in;
   park_for_ever(wait_reason::chan_receive_nil);
   __builtin_unreachable();

@@ -180,7 +180,7 @@ std::uint32_t selection::park_in_none(wait_scope* scope) noexcept {
 }
 
 // One case is an ordinary operation.
-std::uint32_t run_single(const select_request& r) noexcept {
+std::uint32_t run_single(const select_request& r) {
   select_case& c = r.cases[0];
   if (r.waits) {
     c.ok = c.is_send ? chan_send(c.core, c.slot) : chan_recv(c.core, c.slot);

@@ -47,6 +47,21 @@ goroutine* get_global(processor* pp, std::uint32_t max) noexcept {
   return global_get_batch(pp, max);
 }
 
+// A turn of the ring in which somebody yielded is over: what has come into it since goes behind the global queue, and a batch
+// of that comes in.
+bool turn_is_over(processor* pp) noexcept {
+  return pp->turn_yields != 0 && pp->queue.head_has_reached(pp->turn_end);
+}
+
+goroutine* end_turn(processor* pp) noexcept {
+  pp->turn_yields = 0;
+  goroutine_list ring;
+  while (goroutine* gp = pp->queue.get_from_ring()) ring.push_back(gp);
+  locked hold(sched.lock);
+  sched.global.append(static_cast<goroutine_list&&>(ring));
+  return global_get_batch(pp, global_batch_max);
+}
+
 // An M may spin while less than half of the busy Ps' number do (Go's rule).
 bool may_spin(machine* mp) noexcept {
   if (mp->spinning) return true;
@@ -151,6 +166,7 @@ goroutine* quick_look(machine* mp) noexcept {
   if (pp->attention.load(relaxed) != 0 || mp->locked_gp != nullptr) [[unlikely]] return nullptr;
   const std::uint32_t tick = pp->switches;
   if (pp->schedtick % global_period == global_period - 1 && sched.global.size() != 0) [[unlikely]] return nullptr;
+  if (turn_is_over(pp)) [[unlikely]] return nullptr;
   if (pp->timers.earliest() != os::forever && tick % clock_period == 0) [[unlikely]] {
     if (watch_timers(pp)) return nullptr;
   }
@@ -202,6 +218,8 @@ runnable find_runnable(machine* mp) noexcept {
     }
     if (pp->schedtick % global_period == global_period - 1)
       if (goroutine* gp = get_global(pp, 1)) return {gp, false};
+    if (turn_is_over(pp) && !pp->queue.has_next())
+      if (goroutine* gp = end_turn(pp)) return {gp, false};
     if (run_queue::taken t = pp->queue.get(); t.gp != nullptr) return {t.gp, t.inherits_slice};
     if (goroutine* gp = get_global(pp, global_batch_max)) return {gp, false};
     if (poller.has_waiters()) {

@@ -46,7 +46,7 @@ enum class g_status : std::uint8_t {
 class wait_word {
  public:
   enum class claimed { lost, early, parked };
-  static constexpr std::uint32_t timed_out = 0xfffe, stopped = 0xffff;  // winners that are not a case index
+  static constexpr std::uint32_t timed_out = 0x3ffffffe, stopped = 0x3fffffff;  // winners that are not a case index
 
   void begin() noexcept { word_.store(0, relaxed); }   // [order] relaxed: published with the waiter, by its lock
   claimed claim(std::uint32_t winner) noexcept {

@@ -54,6 +54,16 @@ void commit_yield_local(void* arg) noexcept {
   wake_p();
 }
 
+// Nobody else was here: look whether another P has more than it runs now, or a goroutine there may wait for ever
+// behind one that never switches. No P is woken: there is nothing here for it.
+void commit_yield_lone(void* arg) noexcept {
+  machine* mp = this_machine();
+  auto* gp = static_cast<goroutine*>(arg);
+  gp->status.store(g_status::runnable, relaxed);
+  if (goroutine* other = steal_ring(mp)) put_local(mp->pp, other);
+  put_local(mp->pp, gp);
+}
+
 void commit_yield_global(void* arg) noexcept {
   auto* gp = static_cast<goroutine*>(arg);
   gp->status.store(g_status::runnable, relaxed);
@@ -178,10 +188,9 @@ void yield() noexcept {
   }
   emit(event::goroutine_yield, gp->id);
   processor* pp = mp->pp;
-  if (sched.global.size() != 0) {
-    switch_away(mp, gp, commit_yield_global, gp);
-    return;
-  }
+  // Others wait in the global queue: we go behind them, but not one by one under its lock. The ring takes us, and at the
+  // end of its present turn it joins the global queue's tail as a whole (find_runnable.cpp, end_turn).
+  if (sched.global.size() != 0 && pp->turn_yields++ == 0) pp->turn_end = pp->queue.tail();
   if (goroutine* next = quick_look(mp)) {
     mp->commit = commit_yield_local;
     mp->commit_arg = gp;
@@ -189,8 +198,10 @@ void yield() noexcept {
     return;
   }
   // Nobody else here. Timers, stealing and the poller get their turn once in a while; else we are next anyway.
-  if (mp->picked == nullptr && pp->attention.load(relaxed) == 0 && mp->locked_gp == nullptr && ++pp->lone_yields % 64 != 0) return;
-  mp->commit = commit_yield_local;
+  const bool plain = mp->picked == nullptr && pp->attention.load(relaxed) == 0 && mp->locked_gp == nullptr &&
+                     sched.global.size() == 0;
+  if (plain && ++pp->lone_yields % 64 != 0) return;
+  mp->commit = plain ? commit_yield_lone : commit_yield_local;
   mp->commit_arg = gp;
   switch_to_g0(mp, gp);
 }

@@ -75,6 +75,10 @@ class run_queue : public stealable_queue {
     }
     return nullptr;
   }
+  std::uint32_t tail() const noexcept { return tail_.load(relaxed); }               // [order] relaxed: ours
+  bool head_has_reached(std::uint32_t position) const noexcept {
+    return static_cast<std::int32_t>(head_.load(relaxed) - position) >= 0;          // [order] relaxed: it only grows
+  }
   // The ring is full: takes its older half, and `gp`, into `out` (129 Gs). False: thieves made room, put again.
   bool spill(goroutine* gp, fifo<goroutine, &goroutine::link>& out) noexcept;
   // Takes everything, run_next first (a P is destroyed; the world is stopped).

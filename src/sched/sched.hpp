@@ -104,6 +104,7 @@ goroutine* global_get_batch(processor* pp, std::uint32_t max) noexcept;   // und
 // ---- steal.cpp ----
 struct stolen { goroutine* gp; bool inherits_slice; bool look_again; };
 stolen steal_work(machine* mp, std::int64_t& now, std::int64_t& poll_until) noexcept;
+goroutine* steal_ring(machine* mp) noexcept;   // one look at the others' rings; for a yield that finds nobody here
 
 // ---- wake.cpp ----
 void wake_p_slow() noexcept;

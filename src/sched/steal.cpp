@@ -32,6 +32,15 @@ goroutine* steal_from(processor* pp, processor* victim, bool last_pass) noexcept
 
 }  // namespace
 
+goroutine* steal_ring(machine* mp) noexcept {
+  for (visit_order order(sched.maxprocs.load(relaxed), mp->random.next()); !order.done(); order.next()) {
+    processor* victim = &sched.processors[order.position()];
+    if (victim == mp->pp) continue;
+    if (goroutine* gp = steal_from(mp->pp, victim, false)) return gp;
+  }
+  return nullptr;
+}
+
 stolen steal_work(machine* mp, std::int64_t& now, std::int64_t& poll_until) noexcept {
   processor* pp = mp->pp;
   const std::uint32_t count = sched.maxprocs.load(relaxed);

@@ -99,6 +99,7 @@ goroutine* next_without_stack(machine* mp) noexcept {
   processor* pp = mp->pp;
   if (pp->attention.load(relaxed) != 0 || mp->locked_gp != nullptr) return nullptr;
   if (pp->schedtick % 61 == 60 && sched.global.size() != 0) return nullptr;
+  if (pp->turn_yields != 0) return nullptr;          // g0 knows when the turn is over
   if (pp->timers.earliest() != os::forever && pp->switches % 8 == 0 && watch_timers(pp)) return nullptr;
   const run_queue::taken next = pp->queue.get();
   if (next.gp == nullptr) return nullptr;

@@ -18,7 +18,7 @@ constexpr std::int64_t sleep_min = 20 * us, sleep_max = 10 * ms;
 constexpr int idle_rounds_before_backoff = 50;
 constexpr int all_idle_rounds_before_deep_sleep = 20;
 constexpr std::int64_t slice = 10 * ms;
-constexpr std::int64_t scavenge_period = 100 * ms;
+constexpr std::int64_t scavenge_period = 100 * ms, scavenge_period_busy = 20 * ms;   // while something is left
 
 note sysmon_note;
 atomic<bool> in_deep_sleep{false};
@@ -81,7 +81,8 @@ void look_at_clock(sysmon_state& m, std::int64_t now) noexcept {
     m.last_procs = now;
     work |= helper_procs;
   }
-  if (now - m.last_scavenge >= scavenge_period) {
+  const bool left = services.scavenge_left.load(relaxed);   // [order] relaxed: seen a round later at worst
+  if (now - m.last_scavenge >= (left ? scavenge_period_busy : scavenge_period)) {
     m.last_scavenge = now;
     work |= helper_scavenge;
   }

@@ -30,12 +30,9 @@ void wake_p_slow() noexcept {
   {
     locked hold(sched.lock);
     pp = sched.stopping.load(relaxed) ? nullptr : idle_get_p();
+    if (pp == nullptr) sched.idle.remove_spinning();   // under the lock: see start_m
   }
-  if (pp == nullptr) {
-    sched.idle.remove_spinning();
-    return;
-  }
-  start_m(pp, true);
+  if (pp != nullptr) start_m(pp, true);
 }
 
 void wake_for_next(processor* pp) noexcept {
@@ -64,6 +61,8 @@ void reset_spinning(machine* mp) noexcept {
 
 // The P goes to an idle M, or back to the idle list while the template thread makes an M (which then takes an idle P):
 // a free P never waits for a thread (PROTOCOLS 0.4).
+// A ticket without an M ends under the lock. Whoever saw it and did not wake anybody relies on a look that comes later: by
+// the new M, by a P that goes idle, or after start_world(). Each of them takes the lock after us.
 void start_m(processor* pp, bool spinning) noexcept {
   machine* mp;
   {
@@ -78,11 +77,9 @@ void start_m(processor* pp, bool spinning) noexcept {
       idle_put_p(pp);
       request_thread();
     }
+    if (mp == nullptr && spinning) sched.idle.remove_spinning();
   }
-  if (mp != nullptr)
-    give_p(mp, pp);
-  else if (spinning)
-    sched.idle.remove_spinning();
+  if (mp != nullptr) give_p(mp, pp);
 }
 
 void hand_off_p(processor* pp) noexcept {

@@ -1,14 +1,14 @@
-// raw_lock.hpp — the runtime's own lock: 8 bytes, blocks the thread, never the goroutine.
+// raw_lock.hpp — the runtime's own lock: 4 bytes, blocks the thread, never the goroutine.
 //
 //   held_      0 free, 1 held
-//   sleepers_  how many threads have given up spinning
+//   sleepers   how many threads have given up spinning on this lock, or on one that shares its place in a global table
 //
 // One read-modify-write to take it, a plain store to give it back. The unlocker must not miss a sleeper:
 //
 //   unlock                            sleep
-//   U1  held_ = 0       (release)     S1  sleepers_ += 1
+//   U1  held_ = 0       (release)     S1  sleepers += 1
 //   U2  light_barrier()               S2  heavy_barrier()
-//   U3  sleepers_ != 0 -> wake one    S3  exchange held_ with 1: was 0 -> mine, sleepers_ -= 1
+//   U3  sleepers != 0 -> wake one    S3  exchange held_ with 1: was 0 -> mine, sleepers -= 1
 //                                                              was 1 -> futex wait while held_ == 1, S3 again
 //
 // No sleeper is missed: let S sleep, and X be the holder whose 1 the kernel saw. S2 falls somewhere among X's own
@@ -18,13 +18,16 @@
 // still counted. Whoever barges in between U1 and the wake-up is such a holder too. A failed S3 writes 1 over 1:
 // it comes before the plain store of U1, or it would not have failed.
 //
-// U3 reads the lock after it is free, so its memory must stay readable that long: type-stable, or kept by a
-// reference that every user holds across its own unlock.
+// The counts lie outside the locks, so unlock() does not touch the lock after U1: whoever takes it next may end it together
+// with the object that it guards (a channel's last handle, a latch on a stack).
 //
 // Used inside the runtime only: a holder is never preempted by the runtime, at worst by the kernel.
 // Not done: the usual three-state futex lock, whose unlock is a second read-modify-write (3 ns on every channel
 // operation); ticket locks (a descheduled waiter stops all).
 #pragma once
+#include <cstddef>
+#include <cstdint>
+
 #include "weft/detail/atomic.hpp"
 #include "weft/detail/lock_rank.hpp"
 
@@ -45,19 +48,25 @@ class raw_lock {
   bool try_lock() noexcept { return held_.load(relaxed) == 0 && held_.exchange(1, acquire) == 0; }  // [order] as above
   void unlock(lock_rank rank) noexcept {
     rank_released(rank, this);
+    atomic<std::uint32_t>& sleepers = sleepers_of(this);
     held_.store(0, release);
     light_barrier();
-    if (sleepers_.load(relaxed) != 0) [[unlikely]] wake_slow();  // [order] relaxed: ordered by the barrier pair
+    if (sleepers.load(relaxed) != 0) [[unlikely]] wake_slow(this);   // [order] relaxed: ordered by the barrier pair
   }
   bool is_held() const noexcept { return held_.load(relaxed) != 0; }  // advisory, for checks
 
  private:
   void lock_slow() noexcept;
   bool spin() noexcept;
-  void wake_slow() noexcept;
+  static void wake_slow(raw_lock* perhaps_gone) noexcept;
+
+  static constexpr std::size_t sleeper_counts = 64;
+  static atomic<std::uint32_t> sleepers_[sleeper_counts];
+  static atomic<std::uint32_t>& sleepers_of(const raw_lock* lock) noexcept {
+    return sleepers_[reinterpret_cast<std::uintptr_t>(lock) / 64 % sleeper_counts];
+  }
 
   atomic<std::uint32_t> held_{0};
-  atomic<std::uint32_t> sleepers_{0};
 };
 
 template <lock_rank Rank>

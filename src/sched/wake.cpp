@@ -61,8 +61,8 @@ void reset_spinning(machine* mp) noexcept {
 
 // The P goes to an idle M, or back to the idle list while the template thread makes an M (which then takes an idle P):
 // a free P never waits for a thread (PROTOCOLS 0.4).
-// A ticket without an M ends under the lock. Whoever saw it and did not wake anybody relies on a look that comes later: by
-// the new M, by a P that goes idle, or after start_world(). Each of them takes the lock after us.
+// A ticket that found no M ends under the lock. Whoever saw it and woke nobody relies on a look that comes later,
+// by the new M, by an M that goes idle, by start_world(): each of them takes the lock after us.
 void start_m(processor* pp, bool spinning) noexcept {
   machine* mp;
   {

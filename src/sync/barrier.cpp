@@ -19,7 +19,7 @@ void barrier_core::wait_slow(std::uint32_t phase) {
   list.lock();
   std::uint64_t seen = word_.load(acquire);   // [order] acquire pairs with next_phase()
   while (phase_of(seen) == phase && !(seen & waiters))
-    if (word_.compare_exchange_weak(seen, seen | waiters, relaxed, acquire)) break;   // [order] as above
+    if (word_.compare_exchange_weak(seen, seen | waiters, acquire, acquire)) break;   // [order] as above
   if (phase_of(seen) == phase)
     static_cast<void>(list.wait(wait_reason::barrier_wait, nullptr));
   else

@@ -24,7 +24,7 @@ bool latch::wait_slow(const detail::wait_limits& limits) const {
   list.lock();
   std::int64_t seen = word_.load(acquire);   // [order] acquire pairs with count_down()
   while (seen >= one && !(seen & waiters))
-    if (word_.compare_exchange_weak(seen, seen | waiters, relaxed, acquire)) break;   // [order] as above
+    if (word_.compare_exchange_weak(seen, seen | waiters, acquire, acquire)) break;   // [order] as above
   const bool ended = scope && (scope->is_stopped() || scope->is_expired());
   bool zero = seen < one;
   if (zero || ended)

@@ -59,7 +59,7 @@ bool wait_group_core::wait_slow(const wait_limits& limits) {
     list.lock();
     std::int64_t seen = word_.load(acquire);   // [order] acquire pairs with add()
     while (seen >= one && !(seen & waiters))
-      if (word_.compare_exchange_weak(seen, seen | waiters, relaxed, acquire)) break;   // [order] as above
+      if (word_.compare_exchange_weak(seen, seen | waiters, acquire, acquire)) break;   // [order] as above
     zero = seen < one;
     if (zero || (scope && (scope->is_stopped() || scope->is_expired()))) {
       list.unlock();

@@ -103,6 +103,32 @@ TEST(mutex, GivingUpLosesNoWakeup) {
   });
 }
 
+// One processor, and no scheduling point while the deadline passes: unlock() wakes the timed waiter, not its
+// timer. It finds the mutex locked again and gives up; then the wake-up that it had must go to the next one.
+TEST(mutex, AWokenOneThatGivesUpPassesTheWakeupOn) {
+  weft_test::with_procs(1, [] {
+    weft::mutex m;
+    weft::wait_group all;
+    m.lock();
+    all.go([&] {
+      if (m.try_lock_for(2ms)) m.unlock();   // on a busy machine it may get it
+    });
+    weft::this_goroutine::yield();
+    all.go([&] {
+      m.lock();
+      m.unlock();
+    });
+    weft::this_goroutine::yield();
+    const auto late = std::chrono::steady_clock::now() + 3ms;
+    while (std::chrono::steady_clock::now() < late) {}
+    m.unlock();
+    m.lock();
+    weft::this_goroutine::yield();
+    m.unlock();
+    all.wait();
+  });
+}
+
 TEST(mutex, IsHandedOverInOrderWhenWaitersStarve) {
   for_each_procs([] {
     weft::mutex m;

@@ -19,10 +19,10 @@ namespace detail {
 void run_world(const options& how, void (*entry)(void*), void* arg);
 }
 
-// Runs f as the main goroutine (id 1) and returns its result. When f returns, every other goroutine stops for good at
-// its next step, wherever it is: destructors of theirs do not run. An exception that leaves f ends the process, as
-// one that leaves any goroutine. Callable again after it returned; nested or concurrent calls throw std::logic_error.
-// From a plain thread only, which sleeps meanwhile: f runs on a thread of the runtime.
+// Runs f as the main goroutine (id 1) and returns its result. When f returns, every other goroutine stops for
+// good at its next step, wherever it is: destructors of theirs do not run. An exception that leaves f ends
+// the process, as one that leaves any goroutine. Callable again after it returned; nested or concurrent calls
+// throw std::logic_error. From a plain thread only, which sleeps meanwhile: f runs on the runtime's threads.
 template <class F>
   requires std::invocable<F&>
 std::invoke_result_t<F&> run(const options& how, F f) {
@@ -32,7 +32,11 @@ std::invoke_result_t<F&> run(const options& how, F f) {
   } else {
     struct frame { F& f; std::optional<result> value; } frame{f, std::nullopt};
     using frame_t = decltype(frame);
-    detail::run_world(how, [](void* p) { auto* x = static_cast<frame_t*>(p); x->value.emplace(x->f()); }, &frame);
+    auto entry = [](void* p) {
+      auto* x = static_cast<frame_t*>(p);
+      x->value.emplace(x->f());
+    };
+    detail::run_world(how, entry, &frame);
     return std::move(*frame.value);
   }
 }
@@ -44,7 +48,7 @@ auto run(F f) { return run(options{}, std::move(f)); }
 // The number of processors. Does not park; any thread.
 int maxprocs() noexcept;
 
-// Changes it to n (1 to 4096; clamped) and stops the automatic update. Returns the old value. n < 1 only reads.
+// Changes it to n (1 to 4096; clamped), stops the automatic update, returns the old value. n < 1 only reads.
 // Parks the calling goroutine (blocks a plain thread) while the world is stopped.
 int set_maxprocs(int n);
 
@@ -54,7 +58,8 @@ void set_default_maxprocs();
 // Live goroutines, the main one included, the runtime's own not. Does not park; any thread.
 int num_goroutine() noexcept;
 
-// Stops every processor, calls f (which must not use Weft and must not block), starts them again. Parks. For tools and tests.
+// Stops every processor, calls f (which must not use Weft and must not block), starts them again. Parks. For
+// tools and tests.
 void stop_the_world(void (*f)(void*), void* arg);
 
 }  // namespace weft::inline v0

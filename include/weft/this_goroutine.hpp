@@ -27,11 +27,12 @@ namespace this_goroutine {
 // On a thread that the runtime did not start: an id of its own.
 std::uint64_t id() noexcept;
 
-// Lets others run: goes to the tail of the local queue. May change the thread. On a plain thread: sched_yield.
+// Lets others run: to the tail of the local queue. May change the thread. On a plain thread: sched_yield.
 void yield();
 
-// Ends the calling goroutine after unwinding it: destructors run. Deadlock text if the main goroutine exits and nothing is left.
-// On a plain thread: fatal, as in Go. May not be called from a destructor during unwinding or a noexcept function.
+// Ends the calling goroutine after unwinding it: destructors run. Deadlock text if the main goroutine exits
+// and nothing is left. On a plain thread: fatal, as in Go. May not be called from a destructor during
+// unwinding or a noexcept function.
 [[noreturn]] void exit();
 
 // Never returns early; <= 0 returns at once without yielding. Parks. On a plain thread: blocks the thread.
@@ -46,8 +47,8 @@ void sleep_until(const std::chrono::time_point<Clock, Duration>& t) {
 
 }  // namespace this_goroutine
 
-// While one exists, the goroutine runs on one thread and nothing else runs there (Go's LockOSThread; counted, so they nest).
-// A goroutine that ends locked takes its thread with it. No-op on a plain thread. Does not park.
+// While one exists, the goroutine runs on one thread and nothing else runs there (Go's LockOSThread; counted,
+// so they nest). One that ends locked takes its thread with it. No-op on a plain thread. Does not park.
 class [[nodiscard]] thread_lock {
  public:
   thread_lock();

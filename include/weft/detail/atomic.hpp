@@ -23,10 +23,11 @@ inline constexpr auto seq_cst = std::memory_order_seq_cst;
 //   light_barrier()              heavy_barrier()
 //   read  B                      read  A            at least one of the two sees the other's write
 //
-// heavy_barrier() is membarrier(PRIVATE_EXPEDITED): the kernel runs a full fence on every core that is running a
-// thread of this process, so the frequent side needs a compiler fence only. Where membarrier is refused (old
-// kernel, seccomp) both become real fences; the choice is made once, before the first thread of the runtime.
-// Pairs that rely on it: gate/lease (sched/inside.hpp), raw_lock, publish/sleep (sched/wake.cpp, docs/parking.md).
+// heavy_barrier() is membarrier(PRIVATE_EXPEDITED): the kernel runs a full fence on every core that is
+// running a thread of this process, so the frequent side needs a compiler fence only. Where membarrier is
+// refused (old kernel, seccomp) both become real fences; the choice is made once, before the first thread of
+// the runtime.
+// Pairs that rely on it: gate/lease (sched/inside.hpp), raw_lock, publish/sleep (sched/wake.cpp).
 
 // Set by barrier_init(), constant afterwards. Relaxed is enough: written before any second thread exists.
 extern atomic<bool> asymmetric_barriers;

@@ -7,7 +7,7 @@
 
 namespace weft::inline v0::detail {
 
-// Nanoseconds of std::chrono::steady_clock (CLOCK_MONOTONIC). Saturates: what does not fit is "never" or "now".
+// Nanoseconds of std::chrono::steady_clock (CLOCK_MONOTONIC). What does not fit saturates: "never" or "now".
 inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 template <class Rep, class Period>

@@ -1,7 +1,7 @@
 // lock_rank.hpp — the one order in which the runtime's locks may be taken: low to high.
 //
-// Debug builds keep the ranks a thread holds and die at the first lock taken out of order. Two locks of one rank are
-// allowed only for `channel`, and there by address (select).
+// Debug builds keep the ranks a thread holds and die at the first lock taken out of order. Two locks of one
+// rank are allowed only for `channel`, and there by address (select).
 #pragma once
 #include <cstdint>
 
@@ -27,8 +27,8 @@ struct held_locks {
   int count = 0;
   entry held[capacity];
 };
-// The upward call: the calling thread's list, or null for a thread that is not to be checked. Installed once by
-// sched; until then nothing is checked.
+// The upward call: the calling thread's list, or null for a thread that is not to be checked. Installed once
+// by sched; until then nothing is checked.
 using held_locks_port = held_locks* (*)() noexcept;
 void set_held_locks_port(held_locks_port port) noexcept;
 

@@ -1,7 +1,8 @@
 // raw_lock.hpp — the runtime's own lock: 4 bytes, blocks the thread, never the goroutine.
 //
 //   held_      0 free, 1 held
-//   sleepers   how many threads have given up spinning on this lock, or on one that shares its place in a global table
+//   sleepers   how many threads have given up spinning on this lock, or on one that shares its place in a
+//              global table
 //
 // One read-modify-write to take it, a plain store to give it back. The unlocker must not miss a sleeper:
 //
@@ -11,19 +12,19 @@
 //   U3  sleepers != 0 -> wake one    S3  exchange held_ with 1: was 0 -> mine, sleepers -= 1
 //                                                              was 1 -> futex wait while held_ == 1, S3 again
 //
-// No sleeper is missed: let S sleep, and X be the holder whose 1 the kernel saw. S2 falls somewhere among X's own
-// instructions. Had it fallen after X's U1, S would have seen that, and X would not be the holder it saw; so it
-// fell before, and X's U3 sees S1. Only S takes its count back, and only as the holder, so X wakes somebody. If
-// that is another thread R: R gets the lock or sees yet another holder, and either of them passes its own U3 with S
-// still counted. Whoever barges in between U1 and the wake-up is such a holder too. A failed S3 writes 1 over 1:
-// it comes before the plain store of U1, or it would not have failed.
+// No sleeper is missed: let S sleep, and X be the holder whose 1 the kernel saw. S2 falls somewhere among X's
+// own instructions. Had it fallen after X's U1, S would have seen that, and X would not be the holder it saw;
+// so it fell before, and X's U3 sees S1. Only S takes its count back, and only as the holder, so X wakes
+// somebody. If that is another thread R: R gets the lock or sees yet another holder, and either of them
+// passes its own U3 with S still counted. Whoever barges in between U1 and the wake-up is such a holder too.
+// A failed S3 writes 1 over 1: it comes before the plain store of U1, or it would not have failed.
 //
-// The counts lie outside the locks, so unlock() does not touch the lock after U1: whoever takes it next may end it together
-// with the object that it guards (a channel's last handle, a latch on a stack).
+// The counts lie outside the locks, so unlock() does not touch the lock after U1: whoever takes it next may
+// end it together with the object that it guards (a channel's last handle, a latch on a stack).
 //
 // Used inside the runtime only: a holder is never preempted by the runtime, at worst by the kernel.
-// Not done: the usual three-state futex lock, whose unlock is a second read-modify-write (3 ns on every channel
-// operation); ticket locks (a descheduled waiter stops all).
+// Not done: the usual three-state futex lock, whose unlock is a second read-modify-write (3 ns on every
+// channel operation); ticket locks (a descheduled waiter stops all).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -45,13 +46,15 @@ class raw_lock {
     rank_acquired(rank, this);
   }
   // Never waits, so it may come out of order; the checker does not follow it.
-  bool try_lock() noexcept { return held_.load(relaxed) == 0 && held_.exchange(1, acquire) == 0; }  // [order] as above
+  // [order] acquire: as in lock(). relaxed: a hint, the exchange decides.
+  bool try_lock() noexcept { return held_.load(relaxed) == 0 && held_.exchange(1, acquire) == 0; }
   void unlock(lock_rank rank) noexcept {
     rank_released(rank, this);
     atomic<std::uint32_t>& sleepers = sleepers_of(this);
     held_.store(0, release);
     light_barrier();
-    if (sleepers.load(relaxed) != 0) [[unlikely]] wake_slow(this);   // [order] relaxed: ordered by the barrier pair
+    // [order] relaxed: the barrier pair orders it after U1.
+    if (sleepers.load(relaxed) != 0) [[unlikely]] wake_slow(this);
   }
   bool is_held() const noexcept { return held_.load(relaxed) != 0; }  // advisory, for checks
 

@@ -1,4 +1,4 @@
-// start.hpp — from a callable to a goroutine: the closure is built outside the runtime, in the goroutine's own block.
+// start.hpp — from a callable to a goroutine: its closure is built outside the runtime, in its own block.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -24,9 +24,9 @@ struct unborn {
   rt::goroutine* gp;
   void* closure;      // `size` bytes, aligned as asked
 };
-unborn conceive(const birth& how, std::size_t size, std::size_t align);          // throws std::bad_alloc
-void abandon(unborn u) noexcept;                                                 // the closure could not be built
-void bear(unborn u, void (*entry)(void*)) noexcept;                              // now it is runnable
+unborn conceive(const birth& how, std::size_t size, std::size_t align);  // throws std::bad_alloc
+void abandon(unborn u) noexcept;                                         // the closure could not be built
+void bear(unborn u, void (*entry)(void*)) noexcept;                      // now it is runnable
 [[noreturn]] void throw_nil_function();
 
 template <class F, class... Args>

@@ -21,6 +21,7 @@ void barrier_init() noexcept {
 
 void heavy_barrier() noexcept {
   std::atomic_thread_fence(seq_cst);   // our own core; and all there is to do when both sides use real fences
+  // [order] relaxed: set once, before there is a second thread.
   if (!asymmetric_barriers.load(relaxed)) return;
   // The call can only fail for want of a CPU mask's memory, which the kernel gets sooner or later.
   for (int tries = 0; os::system_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0; ++tries) {

@@ -51,12 +51,15 @@ atomic<std::int64_t> dump_deadline{os::forever};
   os::exit_process(exit_status.load(relaxed));   // [order] relaxed: written by the owner itself
 }
 
+// [order] relaxed, in both handlers: they look for what their own thread wrote; another value means "not us".
 void on_fault(int) noexcept {
+  // [order] relaxed: looks for what this very thread wrote; any other value means "not us".
   if (os::thread_id() != owner.load(relaxed)) sleep_for_ever();
   end_process();
 }
 
 void on_alarm(int) noexcept {   // perhaps an alarm of the user's own: only the clock decides
+  // [order] relaxed: the timer signals the thread that wrote the deadline.
   if (os::nanotime() >= dump_deadline.load(relaxed)) end_process();
 }
 
@@ -79,6 +82,7 @@ void arm_timer(std::int64_t limit) noexcept {
 }
 
 void guard_the_dump() noexcept {
+  // [order] relaxed: a setting from the start; and a word for our own handler only.
   std::int64_t limit = dump_limit.load(relaxed);
   dump_deadline.store(os::nanotime() + limit, relaxed);
   sigset_t mine;
@@ -104,6 +108,7 @@ void set_dump_port(dump_port port) noexcept {
   dump.store(port, release);   // [order] pairs with finish_fatal(): what the port uses is ready
 }
 
+// [order] relaxed: settings from the start of the process, single words.
 void set_dump_limit(std::int64_t ns) noexcept { dump_limit.store(ns, relaxed); }
 
 void set_crash_on_fatal(bool crash) noexcept { crash_on_fatal.store(crash, relaxed); }
@@ -118,6 +123,7 @@ void begin_fatal() noexcept {
 
 void finish_fatal(int status, const void* fault_context) noexcept {
   begin_fatal();   // for callers that have printed nothing; otherwise no effect
+  // [order] relaxed: the owner alone writes and reads them.
   exit_status.store(status, relaxed);
   dumping.store(true, relaxed);
   guard_the_dump();

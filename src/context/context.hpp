@@ -40,8 +40,8 @@ void weft_switch_fp(context* from, context to) noexcept;
 [[noreturn]] void weft_jump(context to) noexcept;
 }
 
-// Calls fn(arg) as if on top of the parked context `of`: unwinding inside fn goes on to of's frames. How a dump
-// walks the stack of a goroutine that is not running. fn runs on the caller's stack; nothing of `of` changes.
+// Calls fn(arg) as if on top of the parked context `of`: unwinding inside fn goes on to of's frames. How a
+// dump walks the stack of a goroutine that is not running. fn runs on the caller's stack; `of` is unchanged.
 void call_on_top_of(const context& of, void (*fn)(void*), void* arg) noexcept;
 
 // Gives the calling thread a fresh context's floating-point environment: for the next goroutine on the stack

@@ -1,7 +1,7 @@
-// event.hpp — the event port: one call at every place where the execution trace and the profiles will want to know.
+// event.hpp — the event port: one call at every place that the execution trace and the profiles want to know.
 //
-// Null until an observer installs a sink; then `emit` is one load and one predictable branch. Sinks run inside the
-// runtime: no malloc, no lock that user code can hold.
+// Null until an observer installs a sink; then `emit` is one load and one predictable branch. Sinks run
+// inside the runtime: no malloc, no lock that user code can hold.
 #pragma once
 #include <cstdint>
 

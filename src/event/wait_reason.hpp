@@ -33,10 +33,11 @@ enum class wait_reason : std::uint8_t {
 
 constexpr std::string_view to_text(wait_reason reason) noexcept {
   constexpr std::string_view texts[] = {
-      "",             "IO wait",           "sleep",              "chan receive (nil chan)", "chan send (nil chan)",
-      "select (no cases)", "select",       "chan receive",       "chan send",               "sync.Cond.Wait",
-      "sync.Mutex.Lock", "sync.RWMutex.RLock", "sync.RWMutex.Lock", "semacquire",           "sync.WaitGroup.Wait",
-      "latch wait",   "barrier wait",      "once wait",          "join",                    "stopping the world",
+      "",                    "IO wait",             "sleep",             "chan receive (nil chan)",
+      "chan send (nil chan)", "select (no cases)",  "select",            "chan receive",
+      "chan send",           "sync.Cond.Wait",      "sync.Mutex.Lock",   "sync.RWMutex.RLock",
+      "sync.RWMutex.Lock",   "semacquire",          "sync.WaitGroup.Wait", "latch wait",
+      "barrier wait",        "once wait",           "join",              "stopping the world",
       "preempted"};
   return texts[static_cast<std::uint8_t>(reason)];
 }

@@ -18,15 +18,17 @@ inline constexpr std::int64_t forever = INT64_MAX;
 // ---- futex (futex.cpp); all private to the process ----
 // Sleeps while *word == expected, at most until `deadline` (absolute). 0 when woken, -EAGAIN when the word
 // differed, -EINTR after a signal, -ETIMEDOUT.
-int futex_wait(const atomic<std::uint32_t>* word, std::uint32_t expected, std::int64_t deadline = forever) noexcept;
+int futex_wait(const atomic<std::uint32_t>* word, std::uint32_t expected,
+               std::int64_t deadline = forever) noexcept;
 int futex_wake(const atomic<std::uint32_t>* word, int count) noexcept;   // returns how many were woken
 
 // ---- memory (memory.cpp) ----
 std::size_t page_size() noexcept;                       // read once
-void* reserve(std::size_t bytes) noexcept;              // PROT_NONE address space, no commit; nullptr: none left
+void* reserve(std::size_t bytes) noexcept;              // PROT_NONE address space; nullptr: none left
 bool commit(void* p, std::size_t bytes) noexcept;       // read-write; false: the kernel refuses
 void* allocate_pages(std::size_t bytes) noexcept;       // reserve + commit, zeroed; nullptr when refused
-void* grow_pages(void* p, std::size_t old_bytes, std::size_t new_bytes) noexcept;  // mremap, may move; nullptr: refused, p stays
+// mremap, may move; nullptr: refused, p stays.
+void* grow_pages(void* p, std::size_t old_bytes, std::size_t new_bytes) noexcept;
 void free_pages(void* p, std::size_t bytes) noexcept;
 void give_back(void* p, std::size_t bytes) noexcept;    // MADV_DONTNEED: reads as zero afterwards
 void advise_huge(void* p, std::size_t bytes, bool huge) noexcept;
@@ -36,17 +38,18 @@ std::int32_t thread_id() noexcept;                      // gettid
 void set_timer_slack(std::uint64_t ns) noexcept;        // of the calling thread
 void yield_thread() noexcept;                           // sched_yield
 void sleep_ns(std::int64_t ns) noexcept;                // of the thread; resumes after EINTR
-// pthread_create with a stack of our own, all signals blocked if `block_signals`. Takes libc's locks: the template
-// thread only (PROTOCOLS 0.2, 0.4), or a thread outside the runtime. 0 or a negative errno.
+// pthread_create with a stack of our own, all signals blocked if `block_signals`. Takes libc's locks: the
+// template thread only (PROTOCOLS 0.2, 0.4), or a thread outside the runtime. 0 or a negative errno.
 int start_thread(const char* name, void (*body)(void*), void* arg, bool block_signals) noexcept;
 void name_thread(const char* name) noexcept;            // of the calling thread, at most 15 bytes
-int count_threads() noexcept;                           // tasks of this process; negative when /proc is not there
-bool thread_is_running(std::int32_t thread_id) noexcept; // on a CPU or waiting for one; not blocked in the kernel
+int count_threads() noexcept;                           // tasks of this process; negative without /proc
+// On a CPU or waiting for one; not blocked in the kernel.
+bool thread_is_running(std::int32_t thread_id) noexcept;
 std::size_t stack_limit() noexcept;                     // `ulimit -s` in bytes; 0: unlimited
 
-// ---- processors (cpu_count.cpp, cgroup.cpp); read files: outside the runtime or on the helper thread only ----
+// ---- processors (cpu_count.cpp, cgroup.cpp); read files: outside the runtime or on the helper thread ----
 int affinity_cpus() noexcept;                           // CPUs in the mask of this process, at least 1
-// How many processors to run by default: the CPUs of the affinity mask, fewer where cgroups say so. At least 1.
+// How many processors to run by default, at least 1: the CPUs of the affinity mask, fewer by cgroups.
 int default_maxprocs(bool respect_cgroups = true) noexcept;
 
 // ---- text (write.cpp) ----

@@ -43,18 +43,20 @@ void timer_node::sync_with_fire() const noexcept {
 bool timer_heap::arm(timer_node& node, std::int64_t when) noexcept {
   when = std::max<std::int64_t>(when, 0);
   // An earlier arming is taken back, wherever it was; one that is firing right now counts as fired (and if
-  // its fire arms the node again, that too is taken back).
+  // its fire arms the node again, that too is taken back). [order] relaxed: disarm() acquires; here only the
+  // value counts, and start()'s stores depend on it.
   while (!node.disarm() && node.when_.load(relaxed) != timer_node::disarmed) node.sync_with_fire();
   locked guard(lock_);
-  std::int64_t before = earliest_.load(relaxed);
+  std::int64_t before = earliest_.load(relaxed);   // [order] relaxed: written under our lock only
   start(node, when);
   std::uint32_t zombies = size_ - std::min<std::uint32_t>(size_, live());
   if (zombies > std::max<std::uint32_t>(64, size_ / 4)) drop_zombies();
   publish_earliest();
-  return earliest_.load(relaxed) < before;
+  return earliest_.load(relaxed) < before;   // [order] relaxed: as above
 }
 
 void timer_heap::start(timer_node& node, std::int64_t when) noexcept {
+  // [order] relaxed: where_ is ours while the node is not armed; the store to when_ publishes it.
   auto turn = static_cast<std::uint16_t>(node.where_.load(relaxed).turn() + 1);
   node.where_.store({this, turn}, relaxed);
   ++armed_;
@@ -88,7 +90,7 @@ std::int64_t timer_heap::run_due(std::int64_t now, ready_batch& out) noexcept {
   constexpr std::uint32_t small = 4096;
   if (capacity_ > small && size_ < capacity_ / 8) resize(capacity_ / 2 * sizeof(entry));
   publish_earliest();
-  return earliest_.load(relaxed);
+  return earliest_.load(relaxed);   // [order] relaxed: written under our lock only
 }
 
 void timer_heap::fire(const entry& e, std::int64_t now, ready_batch& out) noexcept {

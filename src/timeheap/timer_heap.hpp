@@ -1,5 +1,4 @@
-// timer_heap.hpp — one processor's timers: a 4-ary heap of (when, node), nodes changed without touching the
-// heap.
+// timer_heap.hpp — one processor's timers: a 4-ary heap of (when, node); nodes change without touching it.
 //
 //   node.when_    disarmed, or the instant at which it is due, or that somebody is at it (firing, moving)
 //   node.where_   the heap where it was armed last, and how often it has been armed (16 bits): its turn
@@ -7,12 +6,10 @@
 // The heap's entries are only hints. An entry {when, node, turn} is live  <=>  node.when_ is the same instant
 // and node.where_ the same heap and turn; otherwise it is a zombie and will be dropped some day.
 //
-//   arm(when)     takes back an earlier arming, then where_, when_ = when, push            (lock of this
-//   heap)
-//   disarm()      when_ -> disarmed by one compare-and-swap; its entry is a zombie         (no lock)
-//   run_due(now)  pops; a live entry is claimed by compare-and-swap when_ -> firing; node.fire runs; when_ ->
-//                 disarmed, or the next instant                                            (lock of this
-//                 heap)
+//   arm(when)     lock of this heap: takes back an earlier arming, then where_, when_ = when, push
+//   disarm()      no lock: when_ -> disarmed by one compare-and-swap; its entry is a zombie
+//   run_due(now)  lock of this heap: pops; a live entry is claimed by compare-and-swap when_ -> firing;
+//                 node.fire runs; when_ -> disarmed, or the next instant
 //
 // I1  whoever takes when_ away from an instant owns that arming: it fires exactly once or not at all,
 //     whatever races
@@ -22,15 +19,15 @@
 //     again, on this heap or in turn on two, would otherwise leave entries that all look live. (After 65,536
 //     turns an old entry can look live again. It has the right instant: the first claims, the second finds
 //     nothing.)
-// I4  zombies <= max(64, size/4) after each arm(): beyond that the heap is rebuilt without them. zombies =
-//     size - live
+// I4  zombies <= max(64, size/4) after each arm(): beyond that the heap is rebuilt without them
+//     (zombies = size - live)
 // I5  `fire` runs under the heap lock: it only claims and collects (never ready(), arm(), user code). So
 //     after disarm() returned false, sync_with_fire() waits for a fire that is under way. `firing` is a state
 //     of the node and not just the lock: a node armed again elsewhere for the same instant may be fired by
 //     either heap.
 // I6  one thread at a time arms a node; disarm() is for any number of threads
-// I7  armed_ - ended_ over all heaps is the exact number of armed nodes whenever nobody is at it (deadlock
-//     detection)
+// I7  armed_ - ended_ over all heaps is the exact number of armed nodes whenever nobody is at it (for
+//     deadlock detection)
 //
 // Rejected: an index in each node (8 cache misses a pop at 100,000 timers); Go's modified/zombie states
 // (three bits and an adjust pass): equality says the same.

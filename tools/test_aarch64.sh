@@ -24,8 +24,8 @@ compile() {   # source, extra flags
 newest=$(ls -t "$root"/src/*/*.hpp "$root"/src/os/linux/*.hpp "$root"/tests/unit/context/*.hpp | head -n 1)
 compile "$gtest/src/gtest-all.cc" "-I$gtest"
 compile "$gtest/src/gtest_main.cc" "-I$gtest"
-for source in "$root"/src/base/*.cpp "$root"/src/os/linux/*.cpp "$root"/src/context/*.cpp "$root"/src/context/*.S \
-              "$root"/tests/unit/context/*_test.cpp; do
+for source in "$root"/src/base/*.cpp "$root"/src/os/linux/*.cpp "$root"/src/context/*.cpp \
+              "$root"/src/context/*.S "$root"/tests/unit/context/*_test.cpp; do
   compile "$source"
 done
 # shellcheck disable=SC2086

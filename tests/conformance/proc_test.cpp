@@ -1,4 +1,4 @@
-// proc_test.cpp — Go's runtime/proc_test.go restated, less what needs signals, system calls or the network poller.
+// proc_test.cpp — Go's runtime/proc_test.go restated, less what needs signals, system calls or sockets.
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -158,7 +158,8 @@ TEST(proc_test, TestTimerFairness) {
     for (int i = 0; i < 2; ++i)
       weft::go([=] {
         for (;;)
-          if (weft::select(weft::on_send(c, true, weft::nothing), weft::on_recv(done, weft::nothing)) == 1) return;
+          if (weft::select(weft::on_send(c, true, weft::nothing), weft::on_recv(done, weft::nothing)) == 1)
+            return;
       });
     auto timer = weft::after(20ms);
     for (;;)
@@ -167,7 +168,8 @@ TEST(proc_test, TestTimerFairness) {
   });
 }
 
-// Two goroutines that call the runtime in their loops make progress, also on one P (part: without calls it takes signals).
+// Two goroutines that call the runtime in their loops make progress, also on one P (part: without calls it
+// takes signals).
 TEST(proc_test, TestPreemption) {
   for_each_procs([] {
     auto c = weft::make_chan<bool>();
@@ -210,12 +212,12 @@ TEST(proc_test, TestNumGoroutine) {
     EXPECT_EQ(weft::num_goroutine(), 101);
     hold.close();
     all.wait();
-    while (weft::num_goroutine() != 1) weft::this_goroutine::yield();   // done() comes a moment before the end
+    while (weft::num_goroutine() != 1) weft::this_goroutine::yield();  // done() comes a moment before the end
   });
 }
 
 TEST(proc_test, TestPingPongHog) {
-  // On one P a heavy pair must not keep a light pair from its share of slices: both get on within a factor of 20.
+  // On one P a heavy pair must not keep a light one from its share of slices: both get on within a factor 20.
   with_procs(1, [] {
     std::atomic<bool> stop_it{false};
     std::atomic<long> heavy_turns{0}, light_turns{0};
@@ -239,7 +241,8 @@ TEST(proc_test, TestPingPongHog) {
     pair(&light_turns, light_work);
     weft::this_goroutine::sleep_for(std::chrono::milliseconds(300));
     stop_it = true;
-    const long h = heavy_turns * heavy_work, l = light_turns * (light_work + 50);   // a switch is worth some 50 turns
+    // A switch is worth some 50 turns.
+    const long h = heavy_turns * heavy_work, l = light_turns * (light_work + 50);
     EXPECT_GT(h * 20, l);
     EXPECT_GT(l * 20, h);
   });
@@ -270,7 +273,8 @@ TEST(proc_test, TestLockOSThreadExit) {
     std::atomic<long> tid{0};
     weft::spawn(weft::attrs{.locked = true}, [&] { tid = thread_id(); }).join();
     const auto deadline = std::chrono::steady_clock::now() + 10s;
-    while (thread_exists(tid) && std::chrono::steady_clock::now() < deadline) weft::this_goroutine::sleep_for(1ms);
+    while (thread_exists(tid) && std::chrono::steady_clock::now() < deadline)
+      weft::this_goroutine::sleep_for(1ms);
     EXPECT_FALSE(thread_exists(tid));
   });
   // While one is locked, nothing else runs on its thread.
@@ -350,7 +354,8 @@ TEST(proc_test, TestMexitSTW) {
   });
 }
 
-// Across a stop of the world most running goroutines keep their thread (Go: at most a quarter of the tries may fail).
+// Across a stop of the world most running goroutines keep their thread (Go: at most a quarter of the tries
+// may fail).
 TEST(proc_test, TestTraceSTW) {
   if (std::thread::hardware_concurrency() < 4) GTEST_SKIP() << "needs 4 CPUs";
   with_procs(4, [] {

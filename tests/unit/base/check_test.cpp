@@ -71,7 +71,7 @@ TEST_F(check_death, also_inside_a_handler_for_the_same_signal) {
 }
 
 TEST_F(check_death, a_dump_that_hangs_is_cut_off) {
-  if (weft_test::under_tsan) GTEST_SKIP() << "TSan delivers a signal at the next call that it intercepts: never";
+  if (weft_test::under_tsan) GTEST_SKIP() << "TSan delivers a signal at the next intercepted call: never";
   EXPECT_EXIT(
       {
         set_dump_limit(200'000'000);

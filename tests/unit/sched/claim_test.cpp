@@ -63,8 +63,8 @@ TEST(wait_word, EitherTheClaimerOrTheCommitReadies) {
   }
 }
 
-// A goroutine crosses the gate millions of times while the world is stopped again and again: whoever has the P adds to a
-// plain counter, so a P with two owners loses counts.
+// A goroutine crosses the gate millions of times while the world is stopped again and again: whoever has the
+// P adds to a plain counter, so a P with two owners loses counts.
 TEST(claim, OwnerAndClaimerExclude) {
   weft::run({.maxprocs = 2}, [] {
     static long plain = 0;

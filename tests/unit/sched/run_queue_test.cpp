@@ -1,4 +1,5 @@
-// run_queue_test.cpp — the ring and run_next, alone. Rows TestSchedLocalQueue, ...Steal, ...Empty and TestStealOrder of Go.
+// run_queue_test.cpp — the ring and run_next, alone. Rows TestSchedLocalQueue, ...Steal, ...Empty and
+// TestStealOrder of Go.
 #include "sched/run_queue.hpp"
 
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@ std::span<const workload> all() noexcept {
   using enum kind;
   static constexpr workload table[] = {
       {"spawn", standard, "start 2,000,000 goroutines that count down a wait group", spawn},
-      {"spawn_join", standard, "500,000 times: start one, wait for the channel it closes", spawn_join},
+      {"spawn_join", standard, "500,000 times: start one, wait for its end", spawn_join},
       {"yield_1", standard, "one goroutine, 10,000,000 yields", yield_1},
       {"yield_2", standard, "two goroutines share 10,000,000 yields", yield_2},
       {"yield_1000", standard, "1,000 goroutines share 10,000,000 yields", yield_1000},

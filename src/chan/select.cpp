@@ -4,12 +4,13 @@
 //   pass 1   in random order: the first case that can go, goes          unlock, wake its peer, done
 //            none: otherwise, or a deadline in the past                 unlock, done
 //   pass 2   a contested waiter in every queue, park                    the commit unlocks, commit_parked
-//   pass 3   lock all, take the waiters out again                       unlock, done
+//   pass 3   take the waiters out again, channel by channel; the one that fired is out already
 //
 // S1  between lock_all and unlock_all nothing about the cases can change, so `otherwise` is taken only if no
 //     case was ready at that instant
 // S2  the goroutine's wait word has one winner; its value is the index of the case. A waker that claimed
-//     before commit_parked completes its writes under its channel's lock, which pass 3 takes
+//     before commit_parked (`early_`) completes its writes under its channel's lock, which pass 3 then takes too;
+//     one that claimed later has completed them before its ready()
 // S3  the cases of one select never meet each other: pass 1 queues nothing, wakers claim by the wait word
 // S4  the commit may use the request: nobody can resume the goroutine before commit_parked, its last step
 // S5  a stop request that came before the call is one more ready case, as likely as any other
@@ -45,7 +46,7 @@ class selection {
   void unlock_all() noexcept;
   std::uint32_t look(wakeup& k) noexcept;
   void enqueue(goroutine* gp) noexcept;
-  void dequeue() noexcept;
+  void leave_queues(std::uint32_t fired) noexcept;
   std::uint32_t park_in_all(wait_scope* scope) noexcept;
   std::uint32_t park_in_none(wait_scope* scope) noexcept;
   static void commit(void* arg) noexcept;
@@ -64,6 +65,7 @@ class selection {
   std::uint32_t* lock_order_;            // of the live cases
   std::uint32_t polled_ = 0;
   goroutine* gp_ = nullptr;
+  bool early_ = false;                   // a waker claimed before the park was committed
 };
 
 std::uint32_t selection::run(wait_scope* scope, bool stop_requested, bool expired) noexcept {
@@ -135,15 +137,24 @@ void selection::enqueue(goroutine* gp) noexcept {
   }
 }
 
-void selection::dequeue() noexcept {
-  for (std::uint32_t i = 0; i < live_; ++i)
-    remove(queue_of(cases_[lock_order_[i]]), waiters_ + lock_order_[i]);
+void selection::leave_queues(std::uint32_t fired) noexcept {
+  for (std::uint32_t i = 0; i < live_; ++i) {
+    const std::uint32_t index = lock_order_[i];
+    if (index == fired && !early_) continue;
+    chan_core* c = cases_[index].core;
+    c->lock.lock();
+    remove(queue_of(cases_[index]), waiters_ + index);
+    c->lock.unlock();
+  }
 }
 
 void selection::commit(void* arg) noexcept {
   auto* self = static_cast<selection*>(arg);
+  goroutine* gp = self->gp_;
   self->unlock_all();
-  commit_parked(self->gp_);   // S4
+  if (gp->wait.commit_parked()) return;   // S4
+  self->early_ = true;
+  ready(gp);
 }
 
 std::uint32_t selection::to_result(woken_by by, std::uint32_t winner) noexcept {
@@ -162,10 +173,8 @@ std::uint32_t selection::park_in_all(wait_scope* scope) noexcept {
     enqueue(gp_);
     park(wait_reason::select, commit, this);
   }
-  lock_all();
-  dequeue();
-  unlock_all();
   const std::uint32_t fired = to_result(by, gp_->wait.winner());
+  leave_queues(fired);
   if (fired < size_) {
     sanitizer::hb_acquire(waiters_ + fired);
     cases_[fired].ok = waiters_[fired].success;

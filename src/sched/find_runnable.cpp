@@ -8,8 +8,9 @@
 //       4 every 61st slice: one from the global queue                     9 sleep in the poller until the next timer
 //       5 run_next, the ring, a batch from the global queue              10 sleep in the idle list
 //
-// Called by an M with a P (or without one, after a stop: it then sleeps until it gets one). Step 8 is one half of the
-// race between going to sleep and submitting work; the other half is wake_p(). The proof: docs/parking.md.
+// Called by an M with a P (or without one, after a stop: it then sleeps until it gets one). Step 8 is one
+// half of the race between going to sleep and submitting work; the other half is wake_p(). The proof:
+// docs/parking.md.
 #include <algorithm>
 
 #include "os/os.hpp"
@@ -19,13 +20,14 @@ namespace weft::inline v0::rt {
 namespace {
 
 constexpr std::uint32_t global_period = 61;          // Go's: one look at the global queue in so many slices
-constexpr std::uint32_t clock_period = 8;            // a P with timers reads the clock once in so many switches
+constexpr std::uint32_t clock_period = 8;  // a P with timers reads the clock once in so many switches
 constexpr std::uint32_t global_batch_max = stealable_queue::capacity / 2;
 
 // What somebody asked this P to do at its next scheduling point. True: start over.
 bool attend(machine* mp) noexcept {
   processor* pp = mp->pp;
-  const std::uint32_t wanted = pp->attention.load(acquire);   // [order] acquire: pairs with whoever set the bit
+  // [order] acquire: pairs with whoever set the bit
+  const std::uint32_t wanted = pp->attention.load(acquire);
   if (wanted & attend_stop) {
     park_stopped_p(mp);
     return true;
@@ -47,8 +49,8 @@ goroutine* get_global(processor* pp, std::uint32_t max) noexcept {
   return global_get_batch(pp, max);
 }
 
-// A turn of the ring in which somebody yielded is over: what has come into it since goes behind the global queue, and a batch
-// of that comes in.
+// A turn of the ring in which somebody yielded is over: what has come into it since goes behind the global
+// queue, and a batch of that comes in.
 bool turn_is_over(processor* pp) noexcept {
   return pp->turn_yields != 0 && pp->queue.head_has_reached(pp->turn_end);
 }
@@ -99,7 +101,8 @@ bool take_idle_p(machine* mp) noexcept {
   return true;
 }
 
-// Step 8. True: go on looking (with a P again, or because the world stops). False: the M has no P and nothing to do.
+// Step 8. True: go on looking (with a P again, or because the world stops). False: the M has no P and nothing
+// to do.
 bool give_up_p(machine* mp, runnable& found) noexcept {
   {
     locked hold(sched.lock);
@@ -136,7 +139,7 @@ bool wait_in_poller(machine* mp, runnable& found) noexcept {
     return false;
   }
   sched.poll_until.store(until, relaxed);
-  heavy_barrier();                                   // pairs with arm_timer(): arm, light barrier, look at poll_until
+  heavy_barrier();  // pairs with arm_timer(): arm, light barrier, look at poll_until
   until = std::min(until, earliest_timer());
   ready_batch batch;
   poller.wait(until, batch);
@@ -187,6 +190,8 @@ goroutine* global_get_batch(processor* pp, std::uint32_t max) noexcept {
   goroutine* first = sched.global.pop();
   for (std::uint32_t i = 1; i < n; ++i) {
     goroutine* gp = sched.global.pop();
+    __builtin_prefetch(&gp->entry);                  // a fresh one will need these two lines first
+    __builtin_prefetch(&gp->inline_closure);
     if (!pp->queue.put(gp)) {                        // cannot happen with an empty ring; never lose one
       sched.global.push_back(gp);
       break;
@@ -245,7 +250,8 @@ runnable find_runnable(machine* mp) noexcept {
       if (found.gp != nullptr) return found;
       continue;
     }
-    if (mp->pp == nullptr && !sched.ended.load(relaxed)) stop_m(mp);   // [order] relaxed: looked at again above
+    // [order] relaxed: looked at again above
+    if (mp->pp == nullptr && !sched.ended.load(relaxed)) stop_m(mp);
   }
 }
 

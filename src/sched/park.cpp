@@ -21,10 +21,12 @@ bool sleep_thread(note& n, std::int64_t deadline) noexcept {
   }
 }
 
-// A foreign thread's goroutine is its thread: the commit publishes it, the note keeps a wake that comes first. The waker
-// takes it out of the count of parked threads, not the sleeper: woken and not yet running it is not asleep (deadlock.cpp).
+// A foreign thread's goroutine is its thread: the commit publishes it, the note keeps a wake that comes
+// first. The waker takes it out of the count of parked threads, not the sleeper: woken and not yet running it
+// is not asleep (deadlock.cpp).
 bool park_thread(goroutine* gp, commit_fn commit, void* arg, std::int64_t deadline) noexcept {
-  const bool for_ever = deadline == os::forever;     // else it wakes itself: not asleep for the deadlock detector
+  // else it wakes itself: not asleep for the deadlock detector
+  const bool for_ever = deadline == os::forever;
   gp->home->parked_for_ever = for_ever;
   if (for_ever) sched.threads_parked.fetch_add(1, acq_rel);   // [order] acq_rel: read by check_dead()
   commit(arg);
@@ -54,8 +56,8 @@ void commit_yield_local(void* arg) noexcept {
   wake_p();
 }
 
-// Nobody else was here: look whether another P has more than it runs now, or a goroutine there may wait for ever
-// behind one that never switches. No P is woken: there is nothing here for it.
+// Nobody else was here: look whether another P has more than it runs now, or a goroutine there may wait for
+// ever behind one that never switches. No P is woken: there is nothing here for it.
 void commit_yield_lone(void* arg) noexcept {
   machine* mp = this_machine();
   auto* gp = static_cast<goroutine*>(arg);
@@ -97,7 +99,8 @@ void park(wait_reason reason, commit_fn commit, void* arg) noexcept {
   sanitizer::hb_acquire(gp);
 }
 
-// No P, so no timer heap: the thread sleeps with a deadline, and claims the wait itself when that comes first.
+// No P, so no timer heap: the thread sleeps with a deadline, and claims the wait itself when that comes
+// first.
 void park_thread_until(wait_reason reason, commit_fn commit, void* arg, std::int64_t deadline) noexcept {
   goroutine* gp = current();
   gp->reason.store(reason, relaxed);
@@ -159,6 +162,10 @@ void ready(goroutine* gp) noexcept {
 void ready_all(ready_batch& batch) noexcept {
   machine* mp = this_machine();
   goroutine_list others;
+  if (batch.is_single()) {
+    ready(batch.pop());
+    return;
+  }
   while (goroutine* gp = batch.pop()) {
     sanitizer::hb_release(gp);
     if (gp->is_thread)
@@ -176,7 +183,6 @@ void ready_all(ready_batch& batch) noexcept {
     submit_global(static_cast<goroutine_list&&>(others));
   else
     wake_p();
-  batch.run_deferred();
 }
 
 void yield() noexcept {
@@ -188,8 +194,9 @@ void yield() noexcept {
   }
   emit(event::goroutine_yield, gp->id);
   processor* pp = mp->pp;
-  // Others wait in the global queue: we go behind them, but not one by one under its lock. The ring takes us, and at the
-  // end of its present turn it joins the global queue's tail as a whole (find_runnable.cpp, end_turn).
+  // Others wait in the global queue: we go behind them, but not one by one under its lock. The ring takes us,
+  // and at the end of its present turn it joins the global queue's tail as a whole (find_runnable.cpp,
+  // end_turn).
   if (sched.global.size() != 0 && pp->turn_yields++ == 0) pp->turn_end = pp->queue.tail();
   if (goroutine* next = quick_look(mp)) {
     mp->commit = commit_yield_local;
@@ -197,7 +204,8 @@ void yield() noexcept {
     switch_to(mp, gp, next);
     return;
   }
-  // Nobody else here. Timers, stealing and the poller get their turn once in a while; else we are next anyway.
+  // Nobody else here. Timers, stealing and the poller get their turn once in a while; else we are next
+  // anyway.
   const bool plain = mp->picked == nullptr && pp->attention.load(relaxed) == 0 && mp->locked_gp == nullptr &&
                      sched.global.size() == 0;
   if (plain && ++pp->lone_yields % 64 != 0) return;
@@ -220,7 +228,7 @@ void ready_and_yield(goroutine* gp) noexcept {
 }
 
 void leave_parking_slow(machine* mp) noexcept {
-  mp->mark.store(0, relaxed);                        // [order] relaxed: a request; the attention word has the reason
+  mp->mark.store(0, relaxed);  // [order] relaxed: a request; the attention word has the reason
   processor* pp = mp->pp;
   if (pp == nullptr || mp->current == nullptr || mp->current->is_thread) return;
   const std::uint32_t wanted = pp->attention.load(acquire);

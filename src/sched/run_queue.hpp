@@ -9,7 +9,8 @@
 // I4  empty() never says "empty" while a G is moved from run_next_ to the ring
 //
 // `stealable_queue` is what any thread may do, `run_queue` adds what the owner alone may do.
-// Slots are relaxed atomics, not plain words: a thief may read one that the owner overwrites, and then fails its CAS.
+// Slots are relaxed atomics, not plain words: a thief may read one that the owner overwrites, and then fails
+// its CAS.
 #pragma once
 #include "base/atomic.hpp"
 #include "sched/ready_batch.hpp"
@@ -23,11 +24,11 @@ class stealable_queue {
   static constexpr std::uint32_t capacity = 256;
 
   bool empty() const noexcept;                                   // I4
-  std::uint32_t size() const noexcept;                           // of the ring; run_next not counted (schedtrace)
+  std::uint32_t size() const noexcept;  // of the ring; run_next not counted (schedtrace)
   bool has_next() const noexcept { return run_next_.load(relaxed) != nullptr; }  // [order] relaxed: a hint
 
-  // Moves the larger half of this ring to `into` (the caller's own, empty) and returns one of them, which is not in
-  // `into`. When the ring is empty and `next_too`: run_next. Null when there was nothing.
+  // Moves the larger half of this ring to `into` (the caller's own, empty) and returns one of them, which is
+  // not in `into`. When the ring is empty and `next_too`: run_next. Null when there was nothing.
   goroutine* steal_half(run_queue& into, bool next_too, std::uint32_t& stolen) noexcept;
 
  protected:
@@ -47,9 +48,10 @@ class run_queue : public stealable_queue {
   // At the tail. False when the ring is full: see spill().
   bool put(goroutine* gp) noexcept {
     const std::uint32_t t = tail_.load(relaxed);                  // [order] relaxed: only we write it
-    if (t - head_.load(acquire) >= capacity) [[unlikely]] return false;  // [order] acquire: a thief is done with the slot
+    // [order] acquire: a thief is done with the slot
+    if (t - head_.load(acquire) >= capacity) [[unlikely]] return false;
     ring_[t % capacity].store(gp, relaxed);
-    tail_.store(t + 1, release);                                  // [order] release: publishes the slot and the G
+    tail_.store(t + 1, release);  // [order] release: publishes the slot and the G
     return true;
   }
   // Into run_next; returns the G that was there (it must be put), or null.
@@ -67,19 +69,21 @@ class run_queue : public stealable_queue {
     return {get_from_ring(), false};
   }
   goroutine* get_from_ring() noexcept {
-    std::uint32_t h = head_.load(acquire);                        // [order] acquire: pairs with the thieves' CAS
+    std::uint32_t h = head_.load(acquire);  // [order] acquire: pairs with the thieves' CAS
     const std::uint32_t t = tail_.load(relaxed);
     while (h != t) {
       goroutine* gp = ring_[h % capacity].load(relaxed);
-      if (head_.compare_exchange_weak(h, h + 1, acq_rel, acquire)) return gp;  // [order] release: the slot is free again
+      // [order] release: the slot is free again
+      if (head_.compare_exchange_weak(h, h + 1, acq_rel, acquire)) return gp;
     }
     return nullptr;
   }
   std::uint32_t tail() const noexcept { return tail_.load(relaxed); }               // [order] relaxed: ours
   bool head_has_reached(std::uint32_t position) const noexcept {
-    return static_cast<std::int32_t>(head_.load(relaxed) - position) >= 0;          // [order] relaxed: it only grows
+    return static_cast<std::int32_t>(head_.load(relaxed) - position) >= 0;  // [order] relaxed: it only grows
   }
-  // The ring is full: takes its older half, and `gp`, into `out` (129 Gs). False: thieves made room, put again.
+  // The ring is full: takes its older half, and `gp`, into `out` (129 Gs). False: thieves made room, put
+  // again.
   bool spill(goroutine* gp, fifo<goroutine, &goroutine::link>& out) noexcept;
   // Takes everything, run_next first (a P is destroyed; the world is stopped).
   void drain(fifo<goroutine, &goroutine::link>& out) noexcept;

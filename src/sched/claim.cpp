@@ -6,9 +6,10 @@
 //   3  gate still s? no: CAS claimed -> held, give up            lease is my copy?         R1
 //   4  lease: CAS claimed -> taken                               no: enter_slow
 //
-// If the barrier fell after W1, the taker sees gate != s and drops the claim. If before, R1 comes after the barrier and
-// sees claimed or taken; step 4 and the owner's CAS have one winner. What the M did to its P before it left is visible
-// to the taker (W2 release, step 3 acquire). Gates count, so "left and came back" is seen; leases name the P.
+// If the barrier fell after W1, the taker sees gate != s and drops the claim. If before, R1 comes after the
+// barrier and sees claimed or taken; step 4 and the owner's CAS have one winner. What the M did to its P
+// before it left is visible to the taker (W2 release, step 3 acquire). Gates count, so "left and came back"
+// is seen; leases name the P.
 //
 // Who takes: stop_the_world, for_each_p, the end of a world; later sysmon from blocking calls.
 #include "os/os.hpp"
@@ -34,7 +35,8 @@ attempt begin_claim(machine* mp) noexcept {
 bool finish_claim(machine* mp, const attempt& a) noexcept {
   if (!a.open) return false;
   if (mp->gate.look() != a.gate) {
-    mp->lease.change(a.claimed, a.claimed.with(lease_state::held));   // fails when the M has taken it back itself
+    // Fails when the M has taken it back itself.
+    mp->lease.change(a.claimed, a.claimed.with(lease_state::held));
     return false;
   }
   return mp->lease.change(a.claimed, a.claimed.with(lease_state::taken));
@@ -84,8 +86,8 @@ void enter_slow(machine* mp) noexcept {
         mp->lease.copy(mine);
         return;
       }
-      case lease_state::taken: {   // the P is gone; leave `taken` so that nobody gives it back behind our back
-        if (mp->lost.load(acquire)) sleep_for_ever();
+      case lease_state::taken: {  // the P is gone; leave `taken` so that nobody gives it back behind our back
+        if (mp->lost.load(acquire)) sleep_for_ever();   // [order] acquire: pairs with lose()
         const lease_word::value none = seen.next(lease_state::none);
         if (!mp->lease.change(seen, none)) continue;
         mp->lease.copy(none);
@@ -97,8 +99,8 @@ void enter_slow(machine* mp) noexcept {
   }
 }
 
-// The goroutine keeps this thread: it is queued as bound to it, and whoever picks it gives his P to this thread.
-// On entry the M has a P (which it hands on) or none.
+// The goroutine keeps this thread: it is queued as bound to it, and whoever picks it gives his P to this
+// thread. On entry the M has a P (which it hands on) or none.
 void wait_for_p_here(machine* mp) noexcept {
   goroutine* gp = mp->current;
   machine* const was_bound = gp->bound;
@@ -115,17 +117,17 @@ void wait_for_p_here(machine* mp) noexcept {
     wake_p();
   processor* pp;
   do mp->park_note.sleep();
-  while ((pp = take_next_p(mp)) == nullptr && !mp->lost.load(acquire));   // [order] acquire: pairs with lose()
+  while ((pp = take_next_p(mp)) == nullptr && !mp->lost.load(acquire));  // [order] acquire: pairs with lose()
   if (pp == nullptr) sleep_for_ever();
   acquire_p(mp, pp);
   gp->bound = was_bound;
   gp->status.store(g_status::running, relaxed);
 }
 
-// The mark was seen on the way out of a function that does not park (the gate is even again). A stop needs nothing from
-// us: outside, the P can be claimed. At the end of a slice the P goes to another thread, if one is there.
+// The mark was seen on the way out of a function that does not park (the gate is even again). A stop needs
+// nothing from us: outside, the P can be claimed. At the end of a slice the P goes to another thread, if any.
 void leave_slow(machine* mp) noexcept {
-  mp->mark.store(0, relaxed);                        // [order] relaxed: a request; the attention word has the reason
+  mp->mark.store(0, relaxed);  // [order] relaxed: a request; the attention word has the reason
   if (mp->is_foreign) return;
   enter();
   processor* pp = mp->pp;

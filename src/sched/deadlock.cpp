@@ -1,9 +1,9 @@
 // deadlock.cpp — all goroutines are asleep and nothing can wake them. PROTOCOLS 8.
 //
 // Looked at when an M goes idle (under sched.lock) and when a foreign thread parks. It is a deadlock when
-//   no M runs or is about to come, no goroutine is queued, no timer may fire, nothing is asked of the helper thread,
-//   no goroutine waits for the kernel, and
-//   no thread that the runtime did not start could still send: every task of the process is ours, or parked in Weft.
+//   no M runs or is about to come, no goroutine is queued, no timer may fire, the helper thread has nothing
+//   to do, no goroutine waits for the kernel, and
+//   no thread that the runtime did not start could still send: each is one of ours, or parked in Weft.
 #include "base/print.hpp"
 #include "os/os.hpp"
 #include "sched/sched.hpp"
@@ -20,7 +20,7 @@ struct census {
 void count(goroutine* gp, void* arg) noexcept {
   auto* c = static_cast<census*>(arg);
   if (gp->is_thread || gp->is_system) return;
-  switch (gp->status.load(relaxed)) {
+  switch (gp->status.load(relaxed)) {   // [order] relaxed: who wrote it has gone idle under the lock since
     case g_status::runnable:
     case g_status::running: ++c->busy; [[fallthrough]];
     case g_status::waiting: ++c->alive; break;
@@ -30,18 +30,20 @@ void count(goroutine* gp, void* arg) noexcept {
 
 bool foreign_thread_awake() noexcept {
   const int tasks = os::count_threads();
-  const auto ours = static_cast<int>(sched.machine_count + service_threads() + sched.threads_parked.load(acquire) + 1);   // + 1: run();
+  const std::uint32_t parked = sched.threads_parked.load(acquire);   // [order] pairs with park_thread()
+  const auto ours = static_cast<int>(sched.machine_count + service_threads() + parked + 1);   // + 1: run()
   return tasks < 0 || tasks - (sanitizer::thread ? 1 : 0) > ours;
 }
 
 }  // namespace
 
 void check_dead() noexcept {
+  // [order] relaxed, all of these: written under the lock, or by an M that is awake or went idle under it.
   if (!sched.running.load(relaxed) || sched.ended.load(relaxed) || sched.stopping.load(relaxed)) return;
   const std::uint32_t asleep = static_cast<std::uint32_t>(sched.idle_ms.size()) + sched.locked_idle;
   if (sched.machine_count > asleep || sched.threads_coming != 0) return;
-  if (sched.global.size() != 0 || helper_is_busy() || poller.has_waiters() || sched.polling.load(relaxed)) return;
-  if (live_timers() != 0) return;
+  if (sched.global.size() != 0 || helper_is_busy() || poller.has_waiters()) return;
+  if (sched.polling.load(relaxed) || live_timers() != 0) return;
   for (std::uint32_t i = 0; i < sched.maxprocs.load(relaxed); ++i)
     if (!sched.processors[i].queue.empty()) return;
   if (sched.without_stack.load(relaxed) != 0) {
@@ -54,7 +56,7 @@ void check_dead() noexcept {
   if (foreign_thread_awake()) return;
   census c;
   for_each_goroutine(count, &c);
-  if (c.busy != 0) return;                           // about to be queued by somebody whom we do not see: not asleep
+  if (c.busy != 0) return;   // about to be queued by somebody whom we do not see: not asleep
   if (c.alive == 0) fatal("no goroutines (main called runtime.Goexit) - deadlock!");
   fatal("all goroutines are asleep - deadlock!");
 }

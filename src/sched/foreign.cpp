@@ -1,5 +1,6 @@
-// foreign.cpp — M records, and the threads that the runtime did not start: they get one, with a thread-backed G, at their
-// first call and give both back when they end.
+// foreign.cpp — M records, and the threads that the runtime did not start.
+//
+// Such a thread gets a record, with a thread-backed G, at its first call, and gives both back when it ends.
 #include <pthread.h>
 
 #include <new>
@@ -89,7 +90,7 @@ machine* adopt_thread() noexcept {
   gp->exiting = false;
   gp->lock_depth = 0;
   gp->bound = nullptr;
-  gp->status.store(g_status::running, relaxed);
+  gp->status.store(g_status::running, relaxed);      // [order] relaxed: it is nobody else's
   mp->thread_gp = mp->current = gp;
   set_this_machine(mp);
   pthread_setspecific(end_of_thread, mp);

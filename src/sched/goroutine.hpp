@@ -8,9 +8,9 @@
 //                                            └── returns ──> dead ──(block reused)──> idle
 //   a world ends: every G of it that is not dead becomes `abandoned` and stays so.
 //
-// I1  a G is in at most one queue, by `link`: a run queue, a free list, or a batch; never while running or waiting
+// I1  a G is in at most one queue, by `link`: a run queue, a free list, a batch; none while it runs or waits
 // I2  a waiting G may be made runnable only after its commit has run, i.e. its context is saved (park.hpp)
-// I3  blocks are type-stable: a pointer to a G may always be read; a block whose pages were given back reads as idle
+// I3  blocks are type-stable: a pointer to a G may always be read; a block that was given back reads as idle
 // I4  everything in line 0 is touched by a switch, nothing in the other lines is
 //
 // The block is 256 bytes, 64-byte aligned, from slabs (g_cache.cpp); the closure lies in it when it fits.
@@ -29,7 +29,7 @@ namespace weft::inline v0::rt {
 
 struct machine;
 
-// Go's numbers, so that scheddetail can be compared. Each says who owns the stack and who may leave the state.
+// Go's numbers, for scheddetail. Each says who owns the stack and who may leave the state.
 enum class g_status : std::uint8_t {
   idle = 0,       // block just taken or never used; owned by whoever took it
   runnable = 1,   // in a run queue, owns no CPU; whoever dequeues it moves it to running
@@ -41,26 +41,30 @@ enum class g_status : std::uint8_t {
 
 // Who wakes a goroutine that several may want to wake (value, deadline, stop request): exactly one of them.
 //
-//   closed ──begin()──> open ──claim()──> claimed early ──commit_parked()──> the commit makes it runnable itself
+//   closed ──begin()──> open ──claim()──> claimed early ──commit_parked()──> the commit makes it runnable
 //                        └──commit_parked()──> parked ──claim()──> claimed: the claimer calls ready()
 class wait_word {
  public:
   enum class claimed { lost, early, parked };
-  static constexpr std::uint32_t timed_out = 0x3ffffffe, stopped = 0x3fffffff;  // winners that are not a case index
+  // Winners that are not the index of a case.
+  static constexpr std::uint32_t timed_out = 0x3ffffffe, stopped = 0x3fffffff;
 
-  void begin() noexcept { word_.store(0, relaxed); }   // [order] relaxed: published with the waiter, by its lock
+  // [order] relaxed: published with the waiter, by its lock
+  void begin() noexcept { word_.store(0, relaxed); }
   claimed claim(std::uint32_t winner) noexcept {
     std::uint32_t seen = word_.load(relaxed);
     do {
       if (seen & claimed_bit) return claimed::lost;
-      // [order] acq_rel: pairs with commit_parked() so that a winner that sees `parked` sees the saved context,
-      // and with the other claimers.
+      // [order] acq_rel: pairs with commit_parked() so that a winner that sees `parked` sees the saved
+      // context, and with the other claimers.
     } while (!word_.compare_exchange_weak(seen, seen | claimed_bit | winner << 2, acq_rel, relaxed));
     return (seen & parked_bit) ? claimed::parked : claimed::early;
   }
   // In the commit, after the last lock is released. False: somebody claimed before, the commit must ready().
-  bool commit_parked() noexcept { return (word_.fetch_or(parked_bit, acq_rel) & claimed_bit) == 0; }  // [order] as above
-  std::uint32_t winner() const noexcept { return word_.load(acquire) >> 2; }  // [order] acquire: the winner's writes
+  // [order] acq_rel: pairs with claim()
+  bool commit_parked() noexcept { return (word_.fetch_or(parked_bit, acq_rel) & claimed_bit) == 0; }
+  // [order] acquire: the winner's writes
+  std::uint32_t winner() const noexcept { return word_.load(acquire) >> 2; }
   bool is_claimed() const noexcept { return word_.load(acquire) & claimed_bit; }
   // Closes the word: claims that come later lose. True when nobody had claimed.
   bool close() noexcept { return (word_.fetch_or(claimed_bit, acq_rel) & claimed_bit) == 0; }
@@ -97,7 +101,7 @@ struct alignas(cache_line) goroutine {
   atomic<std::int64_t> waiting_since{0};      // sched.coarse_now at the last park
 
   // ---- line 2: waiting ----
-  machine* bound = nullptr;                   // only this M may run it: thread_lock, or a thread that waits for a P
+  machine* bound = nullptr;                   // only this M may run it: thread_lock, or waits for a P there
   machine* home = nullptr;                    // is_thread: the M record whose note its thread sleeps on
   wait_word wait;                             // who woke it, when several may
   std::uint32_t lock_depth = 0;               // nested thread_locks

@@ -2,9 +2,10 @@
 //
 //   | 16 bits spinning Ms | 16 bits idle Ps |
 //
-// I1  an M counts as spinning  <=>  it holds a P, has no G, and has not yet looked at all queues after leaving the count
-// I2  work is published and a P is idle  =>  somebody spins, or the publisher wakes an M, or the M that made the P idle
-//     finds the work when it looks again (docs/parking.md has the proof)
+// I1  an M counts as spinning  <=>  it holds a P, has no G, and has not yet looked at all queues after
+//     leaving the count
+// I2  work is published and a P is idle  =>  somebody spins, or the publisher wakes an M, or the M that made
+//     the P idle finds the work when it looks again (docs/parking.md has the proof)
 // Changed by read-modify-write only; the lists themselves are under sched.lock.
 #pragma once
 #include "base/atomic.hpp"
@@ -21,9 +22,10 @@ class idle_word {
     bool needs_waker() const noexcept { return bits != 0 && bits < one_spinning; }  // idle Ps, nobody spins
   };
 
-  counts look() const noexcept { return {word_.load(relaxed)}; }   // [order] relaxed: callers put a barrier before it
+  // [order] relaxed: callers put a barrier before it
+  counts look() const noexcept { return {word_.load(relaxed)}; }
 
-  // [order] acq_rel throughout: the changes are ordered among themselves; the barrier pair orders them with the queues.
+  // [order] acq_rel throughout: the changes are ordered among themselves; with the queues by the barrier pair
   void add_idle_processor() noexcept { word_.fetch_add(1, acq_rel); }
   void remove_idle_processor() noexcept {
     counts before{word_.fetch_sub(1, acq_rel)};
@@ -35,6 +37,7 @@ class idle_word {
     WEFT_CHECK(before.spinning() > 0);
   }
   // The waker's ticket: from "nobody spins, some P idle" to one spinner. False: not needed any more.
+  // [order] acq_rel: as above; relaxed: a failed try is only a look
   bool start_first_spinner() noexcept {
     counts seen = look();
     while (seen.needs_waker())

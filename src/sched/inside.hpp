@@ -6,24 +6,24 @@
 //     lease == my copy of it?                   R1
 //     no -> enter_slow
 //
-//   claim(m): gate stands even -> lease held->claimed, heavy barrier, gate unchanged?, lease claimed->taken (claim.cpp)
+//   claim(m): gate even? lease held->claimed, heavy barrier, gate unchanged? lease claimed->taken (claim.cpp)
 //
-// Inside, a goroutine has a P that nobody can take; outside, its P can be claimed at any instant without its noticing
-// until it next enters. Every public function that touches P, M or a runtime lock stands between the two.
+// Inside, a goroutine has a P that nobody can take; outside, its P can be claimed at any instant, and it
+// notices when it next enters. Every public function that touches P, M or a runtime lock goes through both.
 //
-//   inside           for functions that never park: the goroutine keeps its thread. A pending preemption is honoured
-//                    by giving the P to another thread (thread-bound), never by a switch.
+//   inside           for functions that never park: the goroutine keeps its thread. A pending preemption is
+//                    honoured by giving the P to another thread (thread-bound), never by a switch.
 //   inside_parking   for functions documented as parking: leaving may yield.
 //
-// Nothing of PROTOCOLS 0.2 in between: no malloc, no exception, no constructor, move or destructor of a user's type.
+// Nothing of PROTOCOLS 0.2 in between: no malloc, no exception, no code of a user's type.
 #pragma once
 #include "context/thread_pointer.hpp"
 #include "sched/machine.hpp"
 
 namespace weft::inline v0::rt {
 
-machine* adopt_thread() noexcept;                  // a foreign thread's first call: its M record and thread-backed G
-void enter_slow(machine* mp) noexcept;             // the lease has changed: wait for a P, or sleep for ever (world ended)
+machine* adopt_thread() noexcept;                  // a foreign thread's first call: its M and thread-backed G
+void enter_slow(machine* mp) noexcept;             // the lease has changed: waits for a P, for ever at an end
 void leave_slow(machine* mp) noexcept;             // the mark is set, in a function that does not park
 void leave_parking_slow(machine* mp) noexcept;     // the mark is set, in one that may
 void resume_exit(machine* mp);                     // exit() was swallowed: throws it again, from outside
@@ -40,7 +40,8 @@ inline machine* enter() noexcept {
 inline void leave(machine* mp) noexcept {
   mp->gate.leave();
   std::atomic_signal_fence(seq_cst);
-  if (mp->mark.load(relaxed) != 0) [[unlikely]] leave_slow(mp);   // [order] relaxed: a request, no data with it
+  // [order] relaxed: a request, no data with it
+  if (mp->mark.load(relaxed) != 0) [[unlikely]] leave_slow(mp);
 }
 
 inline void leave_parking() noexcept {
@@ -67,7 +68,7 @@ class [[nodiscard]] inside {
 
 class [[nodiscard]] inside_parking {
  public:
-  // Throws goroutine_exit when the goroutine has swallowed it (this_goroutine::exit). Before anything is locked.
+  // Before anything is locked. Throws goroutine_exit when the goroutine has swallowed it (exit()).
   inside_parking() {
     if (machine* mp = enter(); mp->current->exiting) [[unlikely]] resume_exit(mp);
   }

@@ -1,14 +1,14 @@
-// lease.hpp — the words that say who owns a P: an M's gate and its lease. PROTOCOLS 1; the protocol is in claim.cpp.
+// lease.hpp — the words that say who owns a P: an M's gate and its lease. PROTOCOLS 1, claim.cpp.
 //
-//   gate    even: the thread is outside; odd: inside. +1 at each crossing, so one even value names one stay outside.
-//           Written by its own thread only, with plain stores.
+//   gate    even: the thread is outside; odd: inside. +1 at each crossing, so one even value names one stay
+//           outside. Written by its own thread only, with plain stores.
 //   lease   {sequence, processor, state}
 //           none     the M has no P
 //           held     the P is the M's
 //           claimed  somebody asks whether the M is outside; the M may take it back by CAS
 //           taken    the P is the claimer's
-//           From outside changed by compare-and-swap only; the M itself stores plainly while inside, because no claim can
-//           reach `taken` while the gate is odd.
+//           From outside changed by compare-and-swap only; the M itself stores plainly while inside, because
+//           no claim can reach `taken` while the gate is odd.
 #pragma once
 #include "base/atomic.hpp"
 #include "base/check.hpp"
@@ -42,7 +42,9 @@ class lease_word {
       return {((bits >> 18) + 1) << 18 | std::uint64_t{processor_id} << 2 | static_cast<std::uint64_t>(s)};
     }
     // The same sequence, another state: from claimed to taken and from taken back to held.
-    value with(lease_state s) const noexcept { return {(bits & ~std::uint64_t{3}) | static_cast<std::uint64_t>(s)}; }
+    value with(lease_state s) const noexcept {
+      return {(bits & ~std::uint64_t{3}) | static_cast<std::uint64_t>(s)};
+    }
   };
 
   // R1. [order] relaxed: ordered after the gate by the light barrier.
@@ -55,7 +57,9 @@ class lease_word {
   void copy(value v) noexcept { mine_ = v.bits; }
 
   // Anybody. [order] acq_rel: the P's contents travel with the lease.
-  bool change(value from, value to) noexcept { return word_.compare_exchange_strong(from.bits, to.bits, acq_rel, acquire); }
+  bool change(value from, value to) noexcept {
+    return word_.compare_exchange_strong(from.bits, to.bits, acq_rel, acquire);
+  }
 
  private:
   void set(value v) noexcept {

@@ -1,8 +1,8 @@
-// lock_thread.cpp — a goroutine bound to its thread (Go's LockOSThread), and the two hand-overs that this costs.
+// lock_thread.cpp — a goroutine bound to its thread (Go's LockOSThread), and the two hand-overs this costs.
 //
 //   a locked G parks      its M gives the P away and sleeps              stop_locked_m
-//   it becomes runnable   it goes through the normal queues; the M that picks it gives its P to the locked M and sleeps
-//                                                                         start_locked_m
+//   it becomes runnable   it goes through the normal queues; the M that picks it
+//                         gives its P to the locked M and sleeps          start_locked_m
 //   it ends locked        the thread is not used again (its state may be changed): it sleeps for ever
 #include "sched/sched.hpp"
 #include "weft/this_goroutine.hpp"
@@ -14,6 +14,7 @@ void start_locked_m(machine* mp, goroutine* gp) noexcept {
   {
     locked hold(sched.lock);                         // settles with the end of the world (world.cpp)
     owner->waits_for_p = false;
+    // [order] relaxed: of an M that waits it is written under the lock
     if (!owner->lost.load(relaxed)) give_p(owner, release_p(mp));
   }
   if (mp->pp == nullptr) stop_m(mp);
@@ -39,7 +40,8 @@ void stop_locked_m(machine* mp) noexcept {
   }
   processor* pp;
   do mp->park_note.sleep();
-  while ((pp = take_next_p(mp)) == nullptr && !sched.ended.load(acquire));   // [order] acquire: pairs with end_main()
+  // [order] acquire: pairs with end_main()
+  while ((pp = take_next_p(mp)) == nullptr && !sched.ended.load(acquire));
   {
     locked hold(sched.lock);
     --sched.locked_idle;

@@ -1,8 +1,8 @@
 // machine.hpp — "M": one OS thread of the runtime, or the record of a thread that it did not start.
 //
-// An M with a P runs goroutines. Without one it sleeps on its note: in the idle list, in the poller, or bound to a
-// goroutine that waits. A foreign thread has an M record too (`is_foreign`): no P ever, a thread-backed G, the same gate,
-// so that every public function looks the same to it.
+// An M with a P runs goroutines. Without one it sleeps on its note: in the idle list, in the poller, or bound
+// to a goroutine that waits. A foreign thread has an M record too (`is_foreign`): no P ever, a thread-backed
+// G, the same gate, so that every public function looks the same to it.
 //
 // Fields stand under who touches them. The first line is what every crossing and every switch uses.
 #pragma once
@@ -52,7 +52,7 @@ struct alignas(cache_line) machine {
   std::uint32_t id = 0;
   std::int32_t thread_id = 0;
   goroutine* locked_gp = nullptr;     // thread_lock: nothing else runs here
-  atomic<bool> lost{false};           // its world has ended while it was in foreign code: it sleeps at its next crossing
+  atomic<bool> lost{false};           // its world ended while it was in user code: its next crossing sleeps
   goroutine* thread_gp = nullptr;     // is_foreign: its thread-backed G
   bool parked_for_ever = false;       // is_foreign: its park has no deadline; written before the commit
 };

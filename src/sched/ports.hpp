@@ -13,11 +13,11 @@ struct scheduler_ports {
   void (*first_run)() noexcept = nullptr;
 };
 
-// Defined in observe/install.cpp with what that floor has, so a program that links the static library gets it.
+// Defined in observe/install.cpp with what that floor has; so whoever links the static library gets it.
 extern constinit scheduler_ports ports;
 
-// The poller: who finds what the kernel has made ready, and sleeps until then. The null backend (poll.cpp) is a
-// futex wait; the netpoller replaces it.
+// The poller: who finds what the kernel has made ready, and sleeps until then. The null backend (poll.cpp) is
+// a futex wait; the netpoller replaces it.
 struct poll_port {
   // Waits until `deadline` or break_wait(); returns with what has become ready in `out`.
   void (*wait)(std::int64_t deadline, ready_batch& out) noexcept;

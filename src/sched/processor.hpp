@@ -2,7 +2,7 @@
 //
 //   idle ──acquire_p──> running ──release_p──> idle
 //                         └──(stop_the_world)──> stopped ──> idle or running
-//                                                   └──(set_maxprocs lowered)──> dead ──> idle again when raised
+//                                                   └──(set_maxprocs)──> dead ──> idle when raised again
 #pragma once
 #include "sched/run_queue.hpp"
 #include "stack/stack.hpp"
@@ -31,8 +31,8 @@ struct alignas(cache_line) processor {
   stack_list<goroutine, &goroutine::link> free_goroutines;
   stack_cache stacks;
   owned<std::uint32_t> switches{0};       // +1 per switch, also along run_next: "this P is moving"
-  std::uint32_t turn_yields = 0;          // yields in this turn of the ring while the global queue was not empty
-  std::uint32_t turn_end = 0;             // the ring's tail when they began: the turn is over when the head is there
+  std::uint32_t turn_yields = 0;          // yields in this turn of the ring, with others in the global queue
+  std::uint32_t turn_end = 0;             // the ring's tail when they began: there the turn is over
   std::uint32_t lone_yields = 0;          // yields that found nobody else here
   std::uint32_t wakes_skipped = 0;        // wake.cpp: run_next hand-offs since the last wake-up
 

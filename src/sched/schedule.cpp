@@ -2,7 +2,7 @@
 //
 //   schedule ──> find_runnable ──> execute ──(switch)──> goroutine ... parks, yields or ends
 //      ^                                                        │
-//      └─────────────── only when the quick look found nothing ─┘      (else goroutine to goroutine, switch.cpp)
+//      └─────────────── only when the quick look found nothing ─┘   (else goroutine to goroutine, switch.cpp)
 #include "os/os.hpp"
 #include "sched/sched.hpp"
 
@@ -28,7 +28,7 @@ void schedule(machine* mp) noexcept {
       return;
     }
     if (mp->locked_gp != nullptr) {
-      stop_locked_m(mp);                       // comes back with a P and locked_gp to run, or the world has ended
+      stop_locked_m(mp);   // comes back with a P and locked_gp to run, or the world has ended
       if (mp->locked_gp != nullptr && mp->pp != nullptr) execute(mp, mp->locked_gp);
       if (mp->locked_gp != nullptr || mp->pp != nullptr) continue;
     }
@@ -44,9 +44,10 @@ void schedule(machine* mp) noexcept {
 }
 
 void acquire_p(machine* mp, processor* pp) noexcept {
+  // [order] relaxed: the P is ours; others (dumps, sysmon, stops) check what they see otherwise
   WEFT_CHECK(mp->pp == nullptr && pp->mp.load(relaxed) == nullptr);
   mp->pp = pp;
-  pp->mp.store(mp, relaxed);                   // [order] relaxed: for dumps and sysmon, who check it otherwise
+  pp->mp.store(mp, relaxed);
   pp->status.store(p_status::running, relaxed);
   mp->lease.hold(pp->id);
   if (pp->attention.load(relaxed) != 0) mp->mark.store(1, relaxed);   // [order] relaxed: our own word
@@ -58,7 +59,8 @@ processor* release_p(machine* mp) noexcept {
   WEFT_CHECK(pp != nullptr);
   mp->pp = nullptr;
   mp->lease.drop();
-  pp->mp.store(nullptr, relaxed);                    // its status is for whoever gets it to say
+  // Its status is for whoever gets it to say. [order] relaxed: as in acquire_p
+  pp->mp.store(nullptr, relaxed);
   emit(event::processor_stop, pp->id);
   return pp;
 }
@@ -72,7 +74,7 @@ void stop_m(machine* mp) noexcept {
     check_dead();
   }
   processor* pp;
-  do mp->park_note.sleep();                          // it may hold a wake from an earlier sleep: what counts is the P
+  do mp->park_note.sleep();   // it may hold a wake from an earlier sleep: what counts is the P
   while ((pp = take_next_p(mp)) == nullptr);
   sched.coarse_now.store(os::nanotime(), relaxed);   // [order] relaxed: a coarse clock
   acquire_p(mp, pp);
@@ -85,7 +87,7 @@ void park_stopped_p(machine* mp) noexcept {
   }
   {
     locked hold(sched.lock);
-    if (!sched.stopping.load(relaxed)) return;       // started again meanwhile; [order] relaxed: under the lock
+    if (!sched.stopping.load(relaxed)) return;   // started again meanwhile; [order] relaxed: under the lock
     processor* pp = release_p(mp);
     pp->status.store(p_status::stopped, relaxed);
     if (--sched.stop_wait == 0) sched.stop_note.wake();

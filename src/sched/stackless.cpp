@@ -1,11 +1,12 @@
-// stackless.cpp — runnable goroutines that could not start because no stack was to be had. PROTOCOLS 6: they stay queued
-// while goroutines that have one run; each stack that becomes free lets one of them try again.
+// stackless.cpp — runnable goroutines that could not start because no stack was to be had. PROTOCOLS 6.
+//
+// They stay queued while goroutines that have one run; each stack that becomes free lets one try again.
 #include "sched/sched.hpp"
 
 namespace weft::inline v0::rt {
 
 void hold_stackless(goroutine* gp) noexcept {
-  gp->status.store(g_status::runnable, relaxed);
+  gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the lock
   locked hold(sched.lock);
   sched.stackless.push_back(gp);
   sched.without_stack.fetch_add(1, relaxed);         // [order] relaxed: exact under the lock
@@ -16,7 +17,7 @@ void retry_stackless() noexcept {
   {
     locked hold(sched.lock);
     if (goroutine* gp = sched.stackless.pop_front()) {
-      sched.without_stack.fetch_sub(1, relaxed);
+      sched.without_stack.fetch_sub(1, relaxed);     // [order] relaxed: exact under the lock
       one.push_back(gp);
     }
   }

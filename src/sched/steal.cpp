@@ -1,8 +1,9 @@
-// steal.cpp — take work from the other Ps: four passes in random order, rings first, timers and run_next last.
+// steal.cpp — take work from the other Ps: four passes in random order; timers and run_next in the last.
 //
-// A victim's run_next is left alone while the victim keeps switching: it will run it itself in a moment, and moving one
-// half of a ping-pong to another core makes both halves slower. So a thief sleeps 3 us before it takes it (Go), and
-// takes it only if the victim has not switched meanwhile (ours; Go steals what happens to lie there).
+// A victim's run_next is left alone while the victim keeps switching: it will run it itself in a moment, and
+// moving one half of a ping-pong to another core makes both halves slower. So a thief sleeps 3 us before it
+// takes it (Go), and takes it only if the victim has not switched meanwhile (ours; Go steals what happens to
+// lie there).
 #include <algorithm>
 
 #include "os/os.hpp"
@@ -16,7 +17,7 @@ constexpr std::int64_t run_next_patience = 3'000;    // ns
 
 bool may_take_next(processor* victim) noexcept {
   if (!victim->queue.has_next()) return false;
-  if (victim->status.load(relaxed) != p_status::running) return true;
+  if (victim->status.load(relaxed) != p_status::running) return true;   // [order] relaxed: a hint
   const std::uint32_t before = victim->switches;
   os::sleep_ns(run_next_patience);
   return victim->switches == before;
@@ -33,6 +34,7 @@ goroutine* steal_from(processor* pp, processor* victim, bool last_pass) noexcept
 }  // namespace
 
 goroutine* steal_ring(machine* mp) noexcept {
+  // [order] relaxed: it cannot change while we have a P
   for (visit_order order(sched.maxprocs.load(relaxed), mp->random.next()); !order.done(); order.next()) {
     processor* victim = &sched.processors[order.position()];
     if (victim == mp->pp) continue;
@@ -43,11 +45,12 @@ goroutine* steal_ring(machine* mp) noexcept {
 
 stolen steal_work(machine* mp, std::int64_t& now, std::int64_t& poll_until) noexcept {
   processor* pp = mp->pp;
-  const std::uint32_t count = sched.maxprocs.load(relaxed);
+  const std::uint32_t count = sched.maxprocs.load(relaxed);   // [order] relaxed: as above
   bool ran_timers = false;
   for (int pass = 0; pass < passes; ++pass) {
     const bool last_pass = pass == passes - 1;
     for (visit_order order(count, mp->random.next()); !order.done(); order.next()) {
+      // [order] relaxed: a hint; the caller looks again
       if (sched.stopping.load(relaxed) || sched.ended.load(relaxed)) return {nullptr, false, true};
       processor* victim = &sched.processors[order.position()];
       if (victim == pp) continue;

@@ -1,9 +1,10 @@
-// sysmon.cpp — the thread that looks after the others. It only decides: what takes time goes to the helper (PROTOCOLS 0.7).
+// sysmon.cpp — the thread that looks after the others. It only decides, the helper acts (PROTOCOLS 0.7).
 //
-// It sleeps 20 us; after 50 rounds without anything to do the sleep doubles each round up to 10 ms (Go's schedule). When all
-// Ps have been idle for a while it sleeps until one is taken from the idle list.
+// It sleeps 20 us; after 50 rounds without anything to do the sleep doubles each round up to 10 ms (Go's
+// schedule). When all Ps have been idle for a while it sleeps until one is taken from the idle list.
 //
-//   each round   the coarse clock; a P whose slice is over (10 ms); a run_next that waits beside an idle P; an overdue timer
+//   each round   the coarse clock; a P whose slice is over (10 ms); a run_next that waits beside an idle P;
+//                an overdue timer
 //   sometimes    schedtrace, the number of CPUs (1 s), the scavenger (100 ms): wakes the helper
 #include <algorithm>
 
@@ -18,7 +19,7 @@ constexpr std::int64_t sleep_min = 20 * us, sleep_max = 10 * ms;
 constexpr int idle_rounds_before_backoff = 50;
 constexpr int all_idle_rounds_before_deep_sleep = 20;
 constexpr std::int64_t slice = 10 * ms;
-constexpr std::int64_t scavenge_period = 100 * ms, scavenge_period_busy = 20 * ms;   // while something is left
+constexpr std::int64_t scavenge_period = 100 * ms, scavenge_period_busy = 20 * ms;  // while something is left
 
 note sysmon_note;
 atomic<bool> in_deep_sleep{false};
@@ -31,13 +32,13 @@ struct sysmon_state {
 };
 
 void end_slice(processor* pp) noexcept {
-  pp->attention.fetch_or(attend_slice, release);
+  pp->attention.fetch_or(attend_slice, release);     // [order] release: pairs with attend()
   if (machine* mp = pp->mp.load(relaxed)) mp->mark.store(1, relaxed);   // [order] relaxed: a request
 }
 
 // True when it did something.
 bool look_at(processor* pp, std::int64_t now) noexcept {
-  if (pp->status.load(relaxed) != p_status::running) return false;
+  if (pp->status.load(relaxed) != p_status::running) return false;   // [order] relaxed: a hint
   const std::uint32_t tick = pp->schedtick, switches = pp->switches;
   const bool stood_still = switches == pp->seen_switches;
   pp->seen_switches = switches;
@@ -60,13 +61,13 @@ bool look_at(processor* pp, std::int64_t now) noexcept {
 bool look_at_all(std::int64_t now) noexcept {
   bool did = false;
   bool overdue = false;
-  const std::uint32_t n = sched.maxprocs.load(acquire);
+  const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
   for (std::uint32_t i = 0; i < n; ++i) {
     processor* pp = &sched.processors[i];
     did |= look_at(pp, now);
     overdue |= pp->timers.earliest() <= now;
   }
-  if (overdue && !sched.polling.load(relaxed)) wake_p();
+  if (overdue && !sched.polling.load(relaxed)) wake_p();   // [order] relaxed: seen a round later at worst
   return did;
 }
 
@@ -77,7 +78,7 @@ void look_at_clock(sysmon_state& m, std::int64_t now) noexcept {
     m.last_trace = now;
     work |= helper_trace;
   }
-  if (now - m.last_procs >= s && services.follow_procs.load(relaxed)) {
+  if (now - m.last_procs >= s && services.follow_procs.load(relaxed)) {   // [order] relaxed: a setting
     m.last_procs = now;
     work |= helper_procs;
   }
@@ -90,19 +91,21 @@ void look_at_clock(sysmon_state& m, std::int64_t now) noexcept {
 }
 
 bool all_idle() noexcept {
+  // [order] relaxed: seen a round later at worst; before a deep sleep the barrier pair orders it
   return !sched.running.load(relaxed) || sched.idle.look().idle_processors() == sched.maxprocs.load(relaxed);
 }
 
 // Nothing runs: sleep until an idle P is taken. Dekker with wake_sysmon(): flag, heavy barrier, look again.
 void deep_sleep() noexcept {
-  in_deep_sleep.store(true, relaxed);
+  in_deep_sleep.store(true, relaxed);                // [order] relaxed: ordered by the barrier pair
   heavy_barrier();
   if (all_idle()) sysmon_note.sleep();
-  in_deep_sleep.store(false, relaxed);
+  in_deep_sleep.store(false, relaxed);               // [order] relaxed: a wake too many does no harm
   sysmon_note.clear();
 }
 
 void rest(sysmon_state& m) noexcept {
+  // [order] relaxed: hints, seen a round later at worst
   const bool tracing = current_settings().schedtrace_ms > 0 && sched.running.load(relaxed);
   m.all_idle_rounds = all_idle() ? m.all_idle_rounds + 1 : 0;
   if (m.all_idle_rounds > all_idle_rounds_before_deep_sleep && m.delay == sleep_max && !tracing &&
@@ -127,7 +130,7 @@ void sysmon_main(void*) noexcept {
     const std::int64_t now = os::nanotime();
     sched.coarse_now.store(now, relaxed);            // [order] relaxed: a coarse clock
     bool did = false;
-    if (sched.running.load(acquire)) {
+    if (sched.running.load(acquire)) {               // [order] acquire: pairs with begin_world()
       inside in;
       did = look_at_all(now);
     }
@@ -142,7 +145,7 @@ void sysmon_main(void*) noexcept {
 
 void wake_sysmon() noexcept {
   light_barrier();                                   // the P was taken from the idle list before
-  if (in_deep_sleep.load(relaxed)) sysmon_note.wake();
+  if (in_deep_sleep.load(relaxed)) sysmon_note.wake();   // [order] relaxed: ordered by the barrier pair
 }
 
 }  // namespace weft::inline v0::rt

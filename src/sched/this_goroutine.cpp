@@ -37,7 +37,8 @@ void yield() {
 void exit() {
   {
     rt::inside in;
-    if (in->current->is_thread) rt::fatal("runtime.Goexit called in a thread that was not created by the Go runtime");
+    if (in->current->is_thread)
+      rt::fatal("runtime.Goexit called in a thread that was not created by the Go runtime");
     in->current->exiting = true;
   }
   throw exit_access::make();
@@ -45,6 +46,7 @@ void exit() {
 
 }  // namespace this_goroutine
 
+// [order] relaxed: a number, nothing with it
 int maxprocs() noexcept { return static_cast<int>(rt::sched.maxprocs.load(rt::relaxed)); }
 int num_goroutine() noexcept { return static_cast<int>(rt::live_goroutines()); }
 
@@ -65,12 +67,14 @@ int set_maxprocs(int n) {
   if (n < 1) return old;
   rt::services.follow_procs.store(false, rt::relaxed);   // [order] relaxed: a setting
   n = std::min(n, rt::most_processors);
+  // [order] acquire: pairs with begin_world()
   if (n != old && rt::sched.running.load(rt::acquire)) resize_stopped(n);
   return old;
 }
 
 void set_default_maxprocs() {
   const int n = rt::os::default_maxprocs(rt::current_settings().containermaxprocs);
+  // [order] acquire: pairs with begin_world(); relaxed below: a setting
   if (n != maxprocs() && rt::sched.running.load(rt::acquire)) resize_stopped(n);
   rt::services.follow_procs.store(rt::current_settings().updatemaxprocs, rt::relaxed);
 }

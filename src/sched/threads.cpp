@@ -1,8 +1,8 @@
-// threads.cpp — where Ms come from: asked for under sched.lock, made by the template thread, at most max_threads.
+// threads.cpp — where Ms come from: asked for under sched.lock, made by the template thread, within a limit.
 //
 //   request_thread()        threads_coming +1, template thread woken
-//   template thread         pthread_create; it alone may wait for libc's locks. When the kernel refuses, it tries again: the
-//                           work stays queued and the Ms that exist go on with it
+//   template thread         pthread_create; it alone may wait for libc's locks. When the kernel refuses, it
+//                           tries again: the work stays queued and the Ms that exist go on with it
 //   the new M               threads_coming -1; takes an idle P as a spinner, or joins the idle list
 #include "sched/threads.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 note template_note;
 std::uint32_t to_start = 0;                          // under sched.lock
 atomic<std::uint32_t> service_count{0};
-sigset_t mask_of_run;                                // Ms get it; the template thread, which makes them, blocks all
+sigset_t mask_of_run;                                // Ms get it; the template thread itself blocks all
 
 constexpr std::int64_t retry_ns = 10'000'000;
 
@@ -42,6 +42,7 @@ void machine_main(void* record) noexcept {
     --sched.threads_coming;
     ++sched.machine_count;
     mp->gate.enter();
+    // [order] relaxed: missed here, it is seen by find_runnable()
     if (processor* pp = sched.ended.load(relaxed) ? nullptr : idle_get_p()) {
       acquire_p(mp, pp);
       mp->spinning = true;
@@ -125,7 +126,7 @@ void template_main(void*) noexcept {
   }
 }
 
-std::uint32_t service_threads() noexcept { return service_count.load(relaxed); }
+std::uint32_t service_threads() noexcept { return service_count.load(relaxed); }   // [order] relaxed: a count
 
 void adopt_service_thread() noexcept {
   adopt_thread();
@@ -144,7 +145,8 @@ void start_service_threads() noexcept {
   for (const service& s : all) {
     if (int error = os::start_thread(s.name, s.main, nullptr, true); error != 0) {
       begin_fatal();
-      printer() << "runtime: cannot start the thread " << s.name << " (errno " << -error << ")\nfatal error: newosproc\n";
+      printer() << "runtime: cannot start the thread " << s.name << " (errno " << -error << ")\n"
+                << "fatal error: newosproc\n";
       finish_fatal(2);
     }
     service_count.fetch_add(1, relaxed);             // [order] relaxed: a count

@@ -1,8 +1,8 @@
 // timers.cpp — which P's heap a timer goes to, who runs it, who is told that it is early.
 //
-// A timer goes to the arming P's heap. It is run by that P at its scheduling points, by a thief in its last pass, or by the
-// M in the poller, which sleeps until the earliest of all. A busy P reads the clock once in eight switches; sysmon
-// covers a P that does not switch (docs/timers.md).
+// A timer goes to the arming P's heap. It is run by that P at its scheduling points, by a thief in its last
+// pass, or by the M in the poller, which sleeps until the earliest of all. A busy P reads the clock once in
+// eight switches; sysmon covers a P that does not switch (docs/timers.md).
 //
 //   arm                                    go to sleep in the poller (find_runnable.cpp)
 //   heap.earliest_ = when                  poll_until = earliest of all
@@ -22,6 +22,7 @@ void arm_timer(timer_node& node, std::int64_t when) noexcept {
   light_barrier();
   wake_poller(when);
   // Our own P looks at its timers before it goes idle. Another thread's timer needs somebody who looks.
+  // [order] relaxed: ordered by the barrier pair above
   if (mp->pp == nullptr && !sched.polling.load(relaxed)) wake_p();
 }
 
@@ -40,12 +41,14 @@ std::int64_t run_timers(processor* pp, std::int64_t now) noexcept {
 }
 
 bool watch_timers(processor* pp) noexcept {
+  // [order] relaxed: a hint, asked again in a few switches
   if (!sched.polling.load(relaxed) && sched.idle.look().needs_waker()) wake_p_slow();
   return pp->timers.earliest() <= os::nanotime();
 }
 
 std::size_t live_timers() noexcept {
   std::size_t n = 0;
+  // [order] relaxed: advisory, or the world is stopped
   for (std::uint32_t i = 0; i < sched.maxprocs.load(relaxed); ++i) n += sched.processors[i].timers.live();
   return n;
 }

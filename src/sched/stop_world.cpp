@@ -1,14 +1,16 @@
-// stop_world.cpp — stop every P, do something, go on: for set_maxprocs, dumps and trace switches. PROTOCOLS 4.
+// stop_world.cpp — stop every P, do something, go on: for set_maxprocs, dumps and trace switches. PROTOCOLS
+// 4.
 //
 //   stopping = true, attention on every P
 //   idle Ps           taken from the idle list
 //   Ms outside        their P is claimed, one membarrier for all; they go on in user code without noticing
 //   Ms inside         see the attention at their next scheduling point and leave the P as `stopped`
 //   ... f ...
-//   stopping = false; each P goes back to the M it was claimed from if that has not entered meanwhile, to an M if it
-//   has work, to the idle list otherwise
+//   stopping = false; each P goes back to the M it was claimed from if that has not entered meanwhile, to an
+//   M if it has work, to the idle list otherwise
 //
-// Only the helper thread stops the world, so two stops never wait for each other, and the asking goroutine is parked.
+// Only the helper thread stops the world, so two stops never wait for each other, and the asking goroutine is
+// parked.
 // I1  while the world is stopped every P is `stopped` (or dead) and no goroutine runs inside
 #include "os/os.hpp"
 #include "sched/sched.hpp"
@@ -59,7 +61,8 @@ void take_from_outside() noexcept {
   flush();
 }
 
-void stop_world() noexcept {
+// False: the world has ended meanwhile, and nobody counts its Ps any more.
+bool stop_world() noexcept {
   emit(event::world_stop_begin);
   {
     locked hold(sched.lock);
@@ -74,7 +77,8 @@ void stop_world() noexcept {
     take_from_outside();
     {
       locked hold(sched.lock);
-      if (sched.stop_wait == 0) return;
+      if (sched.stop_wait == 0) return true;
+      if (sched.ended.load(acquire)) return false;   // [order] acquire: pairs with end_main()
     }
     sched.stop_note.sleep(os::nanotime() + retry_ns);
   }
@@ -88,11 +92,17 @@ void start_world() noexcept {
     const std::uint32_t n = sched.maxprocs.load(relaxed);
     for (std::uint32_t i = n; i-- > 0;) {
       processor* pp = &sched.processors[i];
-      pp->attention.fetch_and(~std::uint32_t{attend_stop}, release);
+      pp->attention.fetch_and(~std::uint32_t{attend_stop}, acq_rel);
+      // [order] acq_rel, acquire: end_main() says `ended`, then sets the bit; it must not be us who clears
+      // that.
+      if (sched.ended.load(acquire)) pp->attention.fetch_or(attend_stop, release);
+      // [order] relaxed: under the lock. At an end only.
+      if (pp->status.load(relaxed) != p_status::stopped) continue;
       machine* mp = pp->taken_from;
       pp->taken_from = nullptr;
       if (mp != nullptr) {
-        // As acquire_p does, but for another thread: visible to it before the lease says so (change is a release).
+        // As acquire_p does, but for another thread: visible to it before the lease says so (change is a
+        // release).
         pp->mp.store(mp, relaxed);
         pp->status.store(p_status::running, relaxed);
         if (give_back_p(mp, pp)) continue;
@@ -119,12 +129,12 @@ void start_world() noexcept {
 }  // namespace
 
 void stop_world_and_run(void (*f)(void*), void* arg) noexcept {
-  if (!sched.running.load(acquire) || sched.ended.load(acquire)) {
+  if (!sched.running.load(acquire)) {
     f(arg);                                          // no world: nothing to stop
     return;
   }
-  stop_world();
-  f(arg);
+  if (sched.ended.load(acquire)) return;             // who asked does not go on either
+  if (stop_world()) f(arg);
   start_world();
 }
 
@@ -177,7 +187,7 @@ void for_each_p(void (*f)(processor*)) noexcept {
 
 void resize_processors(std::uint32_t n) noexcept {
   const std::uint32_t old = sched.maxprocs.load(relaxed);
-  for (std::uint32_t i = n; i < old; ++i) {          // Go's p.destroy: its work to the head of the global queue
+  for (std::uint32_t i = n; i < old; ++i) {  // Go's p.destroy: its work to the head of the global queue
     processor* pp = &sched.processors[i];
     goroutine_list all;
     pp->queue.drain(all);
@@ -194,6 +204,7 @@ void resize_processors(std::uint32_t n) noexcept {
   }
   if (n > old) {
     init_processors(n);
+    for (std::uint32_t i = old; i < n; ++i) sched.processors[i].status.store(p_status::stopped, relaxed);
     if (n > sched.highest_maxprocs.load(relaxed)) sched.highest_maxprocs.store(n, release);
   }
   sched.maxprocs.store(n, release);

@@ -2,12 +2,12 @@
 //
 //   none ──run()──> running ──main returns──> ended ──every M idle or lost──> none
 //
-// I1  after the end no goroutine of the world runs again: Ms inside come to the idle list, an M in user code loses its P by a
-//     claim and sleeps for ever at its next crossing (`lost`)
-// I2  what is left of the world (waiters, timers, stop callbacks) finds its goroutines `abandoned` and skips them; their blocks
-//     and stacks are never reused, so the memory it looks at stays
-// The thread that calls run() sleeps until the end. It is no M: user code that a goroutine is stuck in must not keep run()
-// from returning.
+// I1  after the end no goroutine of the world runs again: Ms inside come to the idle list, an M in user code
+//     loses its P by a claim and sleeps for ever at its next crossing (`lost`)
+// I2  what is left of the world (waiters, timers, stop callbacks) finds its goroutines `abandoned` and skips
+//     them; their blocks and stacks are never reused, so the memory it looks at stays
+// The thread that calls run() sleeps until the end. It is no M: user code that a goroutine is stuck in must
+// not keep run() from returning.
 #include "os/os.hpp"
 #include "base/print.hpp"
 #include "sched/threads.hpp"
@@ -95,7 +95,7 @@ goroutine* begin_world(std::uint32_t n, void (*entry)(void*), void* arg) noexcep
     }
     main->status.store(g_status::runnable, relaxed);
     sched.global.push_back(main);
-    sched.running.store(true, release);              // [order] release: go() from any thread finds a world set up
+    sched.running.store(true, release);  // [order] release: go() from any thread finds a world set up
   }
   wake_p();
   wake_sysmon();
@@ -129,7 +129,8 @@ bool settle(machine* mp, bool patient) noexcept {
   }
   const std::uint64_t gate = mp->gate.look();
   if (!gate_word::is_outside(gate)) {
-    if (mp->lease.look().state() == lease_state::none) mp->park_note.wake();   // with a locked goroutine: it looks at `ended`
+    // with a locked goroutine: it looks at `ended`
+    if (mp->lease.look().state() == lease_state::none) mp->park_note.wake();
     return false;
   }
   if (patient && os::thread_is_running(mp->thread_id)) return false;
@@ -147,7 +148,7 @@ void settle_all() noexcept {
     bool all = true;
     const bool patient = os::nanotime() < deadline;
     for (machine* mp = sched.all_ms; mp != nullptr; mp = mp->next_machine) all &= settle(mp, patient);
-    if (all) {
+    if (all && !helper_may_stop_world()) {
       locked hold(sched.lock);
       if (sched.threads_coming == 0) return;         // an M that comes up now goes straight to the idle list
     }

@@ -1,4 +1,4 @@
-// world_test.cpp — run() again and again, with goroutines left in every kind of wait on things that outlive them.
+// world_test.cpp — run() again and again, with goroutines left waiting on things that outlive them.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -69,6 +69,15 @@ TEST(world, LeftoversNeverRunAgain) {
     weft::go([] { global_channel.send(7); });
     EXPECT_EQ(global_channel.recv(), 7);
   });
+}
+
+TEST(world, EndsWhileItIsBeingStopped) {
+  weft_test::watchdog dog("EndsWhileItIsBeingStopped");
+  for (int round = 0; round < weft_test::scaled(500, 50); ++round)
+    weft::run(weft::options{.maxprocs = 4}, [&] {
+      for (int k = 0; k < 3; ++k) weft::go([k] { weft::set_maxprocs(2 + k); });
+      for (int k = 0; k < round % 5; ++k) weft::this_goroutine::yield();
+    });
 }
 
 TEST(world, GoroutinesInUserCodeStopAtTheirNextCall) {

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """docs/conformance.md: which of Go's tests have one of ours.
 
-The rows are in tests/conformance/rows.txt, the tests are found in tests/**/*_test.cpp. The states claim no more
-than is looked at here: that a test of this name is in the suite that `make test` runs, and that this needs it
-to pass.
+The rows are in tests/conformance/rows.txt, the tests are found in tests/**/*_test.cpp. The states claim no
+more than is looked at here: that a test of this name is in the suite that `make test` runs.
 
   tested         the test exists
   tested, may skip   so it does, and says GTEST_SKIP somewhere: read where
@@ -25,6 +24,20 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROWS = ROOT / "tests/conformance/rows.txt"
 TABLE = ROOT / "docs/conformance.md"
 TEST = re.compile(r"^TEST(?:_[FP])?\((\w+),\s*(\w+)\)", re.M)
+
+INTRODUCTION = """\
+# Conformance
+
+Made by `tools/conformance.py` of `tests/conformance/rows.txt` and the tests; do not edit.
+
+Each row is one of Go's own tests (Go 1.26) that applies to what Weft offers so far. *Tested* says that a
+test of ours asks the same question and is in the suite that `make test` runs, which does not succeed unless
+it passes there. *Tested, may skip*: the test passes over itself on machines or in builds that lack something.
+*Part*: less or something else is asked, see the note. *Differs: std*: the C++ standard gives the name another
+meaning, and the test shows that one. *Later*: the part of Weft that it needs is not there yet. *n/a*: nothing
+here that the question could be put to.
+
+"""
 
 Row = collections.namedtuple("Row", "line section file name tests note")
 Test = collections.namedtuple("Test", "path skips")
@@ -74,17 +87,8 @@ def state(row, found):
 
 def table(rows, found):
     count = collections.Counter(state(r, found) for r in rows)
-    lines = [
-        "# Conformance", "",
-        "Made by `tools/conformance.py` of `tests/conformance/rows.txt` and the tests; do not edit.", "",
-        "Each row is one of Go's own tests (Go 1.26) that applies to what Weft offers so far. *Tested* says that a test"
-        " of ours asks the same question and is in the suite that `make test` runs, which does not succeed unless it"
-        " passes there. *Tested, may skip*: the test passes over itself on machines that lack something. *Part*: less or"
-        " something else is asked, see the note. *Differs: std*: the C++ standard gives the name another meaning, and the"
-        " test shows that one. *Later*: the part of Weft that it needs is not there yet. *n/a*: nothing here that the"
-        " question could be put to.", "",
-        ", ".join(f"{n} {s}" for s, n in sorted(count.items(), key=lambda c: -c[1])) + ".",
-    ]
+    counts = sorted(count.items(), key=lambda c: -c[1])
+    lines = [INTRODUCTION + ", ".join(f"{n} {what}" for what, n in counts) + "."]
     section = None
     for row in rows:
         if row.section != section:

@@ -51,7 +51,8 @@ TEST(cgroup_runtime, TestCgroupGOMAXPROCSSetDefault) {
   EXPECT_EQ(procs({"run", "print", "limit=300", "default", "print"}), "8 3 ");
   EXPECT_EQ(procs({"run", "print", "limit=300", "default", "print"}, {"WEFT_MAXPROCS=5"}), "5 3 ");
   // It ends what set_maxprocs() began: the limit is followed again.
-  EXPECT_EQ(procs({"run", "set=5", "print", "limit=300", "default", "print", "limit=400", "await=4"}), "5 3 4 ");
+  const strings followed = {"run", "set=5", "print", "limit=300", "default", "print", "limit=400", "await=4"};
+  EXPECT_EQ(procs(followed), "5 3 4 ");
 }
 
 TEST(cgroup_runtime, TestCgroupGOMAXPROCSUpdate) {

@@ -1,6 +1,6 @@
 // race_time_test.cpp — the correct programs of Go's runtime/race/testdata time_test and sync_test that are
-// about timers: plain variables that only a timer orders. They run in every build; ThreadSanitizer must report
-// nothing.
+// about timers: plain variables that only a timer orders. They run in every build; ThreadSanitizer must
+// report nothing.
 //
 //   what happens before a timer is made or reset happens before its function runs or its value is received
 #include <chrono>

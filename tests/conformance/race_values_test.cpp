@@ -82,7 +82,8 @@ TEST(race_values, TestNoRaceBlockedSelectSendSync) {   // from a waiting sender 
     weft::this_goroutine::yield();   // it waits now, or does not: silent either way
     c.recv();
     int got = 0;
-    weft::select(on_recv(c, [&](std::optional<std::shared_ptr<int>> p) { got = **p; }), on_recv(never, nothing));
+    auto read = [&](std::optional<std::shared_ptr<int>> p) { got = **p; };
+    weft::select(on_recv(c, read), on_recv(never, nothing));
     EXPECT_EQ(got, 42);
   });
 }

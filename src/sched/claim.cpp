@@ -127,7 +127,7 @@ void wait_for_p_here(machine* mp) noexcept {
 // The mark was seen on the way out of a function that does not park (the gate is even again). A stop needs
 // nothing from us: outside, the P can be claimed. At the end of a slice the P goes to another thread, if any.
 void leave_slow(machine* mp) noexcept {
-  mp->mark.store(0, relaxed);  // [order] relaxed: a request; the attention word has the reason
+  mp->mark.store(0, relaxed);                        // [order] relaxed: a request, no more
   if (mp->is_foreign) return;
   enter();
   processor* pp = mp->pp;

@@ -2,15 +2,14 @@
 //
 //   quick_look      on the parking goroutine's own stack: run_next, then the ring. A dozen instructions.
 //   find_runnable   on g0, in Go's order:
-//       1 the world stops, a safe-point function, the end of a slice      6 the netpoller, without waiting
-//       2 what the quick look had in hand                                 7 steal (steal.cpp), as a spinner
-//       3 our own expired timers                                          8 give the P up, look at everything again
-//       4 every 61st slice: one from the global queue                     9 sleep in the poller until the next timer
-//       5 run_next, the ring, a batch from the global queue              10 sleep in the idle list
+//       1 the world stops, a safe-point function, a slice's end     6 the netpoller, without waiting
+//       2 what the quick look had in hand                           7 steal (steal.cpp), as a spinner
+//       3 our own expired timers                                    8 give the P up, look at everything again
+//       4 every 61st slice: one from the global queue               9 sleep in the poller, until a timer
+//       5 run_next, the ring, a batch from the global queue        10 sleep in the idle list
 //
 // Called by an M with a P (or without one, after a stop: it then sleeps until it gets one). Step 8 is one
-// half of the race between going to sleep and submitting work; the other half is wake_p(). The proof:
-// docs/parking.md.
+// half of the race between going to sleep and submitting work, the other is wake_p(). Proof: docs/parking.md.
 #include <algorithm>
 
 #include "os/os.hpp"
@@ -20,14 +19,13 @@ namespace weft::inline v0::rt {
 namespace {
 
 constexpr std::uint32_t global_period = 61;          // Go's: one look at the global queue in so many slices
-constexpr std::uint32_t clock_period = 8;  // a P with timers reads the clock once in so many switches
+constexpr std::uint32_t clock_period = 8;            // a P with timers reads the clock every so many switches
 constexpr std::uint32_t global_batch_max = stealable_queue::capacity / 2;
 
 // What somebody asked this P to do at its next scheduling point. True: start over.
 bool attend(machine* mp) noexcept {
   processor* pp = mp->pp;
-  // [order] acquire: pairs with whoever set the bit
-  const std::uint32_t wanted = pp->attention.load(acquire);
+  const std::uint32_t wanted = pp->attention.load(acquire);   // [order] acquire: pairs with who set the bit
   if (wanted & attend_stop) {
     park_stopped_p(mp);
     return true;
@@ -35,7 +33,7 @@ bool attend(machine* mp) noexcept {
   if (wanted & attend_safe_point) run_safe_point(pp);
   if (wanted & attend_slice) {
     // The slice is over along a chain of run_next hand-offs: the next G comes from the ring.
-    pp->attention.fetch_and(~std::uint32_t{attend_slice}, relaxed);
+    pp->attention.fetch_and(~std::uint32_t{attend_slice}, relaxed);   // [order] relaxed: seen above, answered
     if (pp->queue.has_next())
       if (run_queue::taken t = pp->queue.get(); t.gp != nullptr) put_local(pp, t.gp);
     ++pp->schedtick;
@@ -68,6 +66,7 @@ goroutine* end_turn(processor* pp) noexcept {
 bool may_spin(machine* mp) noexcept {
   if (mp->spinning) return true;
   const idle_word::counts c = sched.idle.look();
+  // [order] relaxed: a heuristic
   const std::uint32_t busy = sched.maxprocs.load(relaxed) - c.idle_processors();
   return 2 * c.spinning() < busy;
 }
@@ -80,6 +79,7 @@ void start_spinning(machine* mp) noexcept {
 
 bool somebody_has_work() noexcept {
   if (sched.global.size() != 0) return true;
+  // [order] relaxed: it changes while the world is stopped; a P missed or seen too early has no work
   const std::uint32_t n = sched.maxprocs.load(relaxed);
   for (std::uint32_t i = 0; i < n; ++i)
     if (!sched.processors[i].queue.empty()) return true;
@@ -88,7 +88,7 @@ bool somebody_has_work() noexcept {
 
 std::int64_t earliest_timer() noexcept {
   std::int64_t when = os::forever;
-  const std::uint32_t n = sched.maxprocs.load(relaxed);
+  const std::uint32_t n = sched.maxprocs.load(relaxed);   // [order] relaxed: as in somebody_has_work()
   for (std::uint32_t i = 0; i < n; ++i) when = std::min(when, sched.processors[i].timers.earliest());
   return when;
 }
@@ -101,8 +101,7 @@ bool take_idle_p(machine* mp) noexcept {
   return true;
 }
 
-// Step 8. True: go on looking (with a P again, or because the world stops). False: the M has no P and nothing
-// to do.
+// Step 8. True: go on looking (with a P again, or because the world stops). False: no P and nothing to do.
 bool give_up_p(machine* mp, runnable& found) noexcept {
   {
     locked hold(sched.lock);
@@ -131,18 +130,19 @@ bool give_up_p(machine* mp, runnable& found) noexcept {
 
 // Step 9. True: start over, with or without a P.
 bool wait_in_poller(machine* mp, runnable& found) noexcept {
-  if (sched.ended.load(acquire)) return false;
+  if (sched.ended.load(acquire)) return false;       // [order] acquire: pairs with end_main()
   std::int64_t until = earliest_timer();
   if (until == os::forever && !poller.has_waiters()) return false;
   if (sched.polling.exchange(true, acq_rel)) {       // [order] acq_rel: one poller at a time
     wake_poller(until);                              // it may sleep longer than we know is right
     return false;
   }
-  sched.poll_until.store(until, relaxed);
-  heavy_barrier();  // pairs with arm_timer(): arm, light barrier, look at poll_until
+  sched.poll_until.store(until, relaxed);            // [order] relaxed: ordered by the barrier pair
+  heavy_barrier();                                   // pairs with arm_timer(): arm, barrier, poll_until?
   until = std::min(until, earliest_timer());
   ready_batch batch;
   poller.wait(until, batch);
+  // [order] release: the next poller finds poll_until put back
   sched.poll_until.store(os::forever, relaxed);
   sched.polling.store(false, release);
   sched.coarse_now.store(os::nanotime(), relaxed);   // [order] relaxed: a coarse clock
@@ -166,9 +166,11 @@ bool wait_in_poller(machine* mp, runnable& found) noexcept {
 // Only the owner's side of owner structures, and only a plain G: the rest is g0's (PROTOCOLS 5).
 goroutine* quick_look(machine* mp) noexcept {
   processor* pp = mp->pp;
+  // [order] relaxed: only whether; g0 looks again, with acquire
   if (pp->attention.load(relaxed) != 0 || mp->locked_gp != nullptr) [[unlikely]] return nullptr;
   const std::uint32_t tick = pp->switches;
-  if (pp->schedtick % global_period == global_period - 1 && sched.global.size() != 0) [[unlikely]] return nullptr;
+  if (pp->schedtick % global_period == global_period - 1 && sched.global.size() != 0) [[unlikely]]
+    return nullptr;
   if (turn_is_over(pp)) [[unlikely]] return nullptr;
   if (pp->timers.earliest() != os::forever && tick % clock_period == 0) [[unlikely]] {
     if (watch_timers(pp)) return nullptr;
@@ -186,6 +188,7 @@ goroutine* quick_look(machine* mp) noexcept {
 goroutine* global_get_batch(processor* pp, std::uint32_t max) noexcept {
   const std::uint32_t size = sched.global.size();
   if (size == 0) return nullptr;
+  // [order] relaxed: it cannot change while we have a P
   const std::uint32_t n = std::min({max, size, size / sched.maxprocs.load(relaxed) + 1});
   goroutine* first = sched.global.pop();
   for (std::uint32_t i = 1; i < n; ++i) {
@@ -211,6 +214,7 @@ runnable find_runnable(machine* mp) noexcept {
       continue;
     }
     processor* pp = mp->pp;
+    // [order] relaxed: attend() looks again, with acquire
     if (pp->attention.load(relaxed) != 0 && attend(mp)) [[unlikely]] continue;
     if (goroutine* gp = mp->picked) {
       mp->picked = nullptr;

@@ -1,10 +1,10 @@
-// g_cache.cpp — blocks for goroutines: type-stable slabs, a free list per slab, a short one per P; and their ids.
+// g_cache.cpp — blocks for goroutines: type-stable slabs, a free list per slab, a short one per P. Their ids.
 //
 //   slab of 2 MiB, aligned:  | header | block 1 | block 2 | ... |      8,191 blocks of 256 bytes
 //
 // I1  a block's address belongs to a goroutine for ever: it may always be read (PROTOCOLS 0.10)
 // I2  a slab all of whose blocks are free is given back as a whole; its blocks then read as zero: `idle`
-// I3  a P's list holds at most 64 blocks; above that 32 go back to their slabs, below one 32 come (Go's numbers)
+// I3  a P's list holds at most 64 blocks; above that 32 go back to their slabs, below one 32 come (as in Go)
 // Memory comes from the kernel, never from malloc: goroutines are made inside.
 #include <new>
 
@@ -24,8 +24,9 @@ struct slab {
   slab* next_usable;                                 // under lock: slabs with free or uncarved blocks
   bool is_usable;                                    // under lock: it is in that list
   stack_list<goroutine, &goroutine::link> free;      // under lock
-  atomic<std::uint32_t> carved;                      // blocks ever used since the slab was fresh; grows under the lock
+  atomic<std::uint32_t> carved;                      // blocks ever used; changes under the lock
   goroutine* block(std::uint32_t i) noexcept { return reinterpret_cast<goroutine*>(this) + 1 + i; }
+  // [order] relaxed: under the lock
   bool is_full() const noexcept { return free.empty() && carved.load(relaxed) == blocks_per_slab; }
 };
 static_assert(sizeof(slab) <= sizeof(goroutine), "the header takes one block's place");
@@ -44,15 +45,17 @@ slab* slab_of(goroutine* gp) noexcept {
 slab* new_slab() noexcept {                          // under lock
   auto* p = static_cast<std::byte*>(os::allocate_pages(2 * slab_bytes));
   if (p == nullptr) return nullptr;
-  auto* start = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(p) + slab_bytes - 1) & ~(slab_bytes - 1));
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  auto* start = reinterpret_cast<std::byte*>((address + slab_bytes - 1) & ~(slab_bytes - 1));
   if (start != p) os::free_pages(p, static_cast<std::size_t>(start - p));
   const auto tail = static_cast<std::size_t>(p + 2 * slab_bytes - (start + slab_bytes));
   if (tail != 0) os::free_pages(start + slab_bytes, tail);
-  slab* first = blocks.all.load(relaxed);
-  if (first != nullptr) os::advise_huge(start, slab_bytes, true);   // a program with few goroutines keeps small pages
+  slab* first = blocks.all.load(relaxed);            // [order] relaxed: under the lock
+  // A program with few goroutines keeps small pages.
+  if (first != nullptr) os::advise_huge(start, slab_bytes, true);
   sanitizer::stack_root(start, slab_bytes, true);    // a closure may be named by its block alone
   auto* s = ::new (start) slab{first, nullptr, false, {}, {}};
-  blocks.all.store(s, release);                      // [order] release: for_each_goroutine walks without the lock
+  blocks.all.store(s, release);                      // [order] release: for_each_goroutine takes no lock
   return s;
 }
 
@@ -71,7 +74,7 @@ goroutine* take_from_slabs() noexcept {              // under lock
   }
   goroutine* gp = s->free.pop();
   if (gp == nullptr) {
-    const std::uint32_t i = s->carved.load(relaxed);
+    const std::uint32_t i = s->carved.load(relaxed); // [order] relaxed: under the lock
     gp = ::new (s->block(i)) goroutine;
     s->carved.store(i + 1, release);                 // [order] release: the block is constructed
   }
@@ -138,8 +141,9 @@ std::uint64_t new_goroutine_id(processor* pp) noexcept {
 }
 
 std::int64_t live_goroutines() noexcept {
+  // Ps taken away keep their counts. [order] relaxed: counts, advisory
   std::uint64_t born = sched.born_elsewhere.load(relaxed), ended = 0;
-  for (std::uint32_t i = 0; i < sched.highest_maxprocs.load(relaxed); ++i) {   // Ps taken away keep their counts
+  for (std::uint32_t i = 0; i < sched.highest_maxprocs.load(relaxed); ++i) {
     ended += sched.processors[i].ended;
     born += sched.processors[i].born;
   }
@@ -147,6 +151,7 @@ std::int64_t live_goroutines() noexcept {
 }
 
 void for_each_goroutine(void (*f)(goroutine*, void*), void* arg) noexcept {
+  // [order] acquire: pairs with new_slab() and take_from_slabs(): what is counted has been constructed
   for (slab* s = blocks.all.load(acquire); s != nullptr; s = s->next_slab) {
     const std::uint32_t n = s->carved.load(acquire);
     for (std::uint32_t i = 0; i < n; ++i) f(s->block(i), arg);
@@ -156,11 +161,12 @@ void for_each_goroutine(void (*f)(goroutine*, void*), void* arg) noexcept {
 std::size_t scavenge_goroutines() noexcept {
   std::size_t given_back = 0;
   locked hold(blocks.lock);
+  // [order] relaxed: under the lock; a walker who still sees the old count reads zeros (I2)
   for (slab* s = blocks.all.load(relaxed); s != nullptr; s = s->next_slab) {
     const std::uint32_t n = s->carved.load(relaxed);
     if (n == 0 || s->free.size() != n) continue;
     s->free = {};
-    s->carved.store(0, relaxed);
+    s->carved.store(0, relaxed);                     // [order] as above
     auto* p = reinterpret_cast<std::byte*>(s);
     os::give_back(p + os::page_size(), slab_bytes - os::page_size());   // the first page keeps the header
     given_back += slab_bytes;

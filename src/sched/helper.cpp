@@ -1,5 +1,4 @@
-// helper.cpp — the thread that does what sysmon decides and what goroutines ask for: write, trim, resize,
-// stop the world.
+// helper.cpp — the thread that does what sysmon decides and goroutines ask for: write, trim, resize, stop.
 //
 // A posted function runs here while the goroutine that asked for it is parked (or its thread blocked), so two
 // stops of the world never wait for each other.
@@ -18,7 +17,7 @@ struct request {
 
 note helper_note;
 atomic<std::uint32_t> wanted{0};
-atomic<std::uint32_t> posted{0};  // requests not finished: the asking goroutines are not deadlocked
+atomic<std::uint32_t> posted{0};                     // requests not finished: who asked is not deadlocked
 atomic<bool> following{false};                       // it looks whether the number of processors has changed
 ranked_lock<lock_rank::leaf> requests_lock;
 constinit fifo<request, &request::next> requests;
@@ -45,12 +44,14 @@ void run_posted() noexcept {
     r->f(r->arg);
     inside in;
     ready(gp);
-    posted.fetch_sub(1, acq_rel);
+    posted.fetch_sub(1, acq_rel);                    // [order] acq_rel: check_dead() sees it queued before
   }
 }
 
 void follow_procs() noexcept {
-  if (!services.follow_procs.load(relaxed) || !sched.running.load(relaxed) || sched.ended.load(seq_cst)) return;
+  // [order] relaxed: hints, the stop looks again. seq_cst: after `following`, see helper_may_stop_world()
+  if (!services.follow_procs.load(relaxed) || !sched.running.load(relaxed)) return;
+  if (sched.ended.load(seq_cst)) return;
   const int n = os::default_maxprocs(current_settings().containermaxprocs);
   if (n == static_cast<int>(sched.maxprocs.load(relaxed))) return;
   stop_world_and_run([](void* p) { resize_processors(static_cast<std::uint32_t>(*static_cast<int*>(p))); },
@@ -63,12 +64,12 @@ void helper_main(void*) noexcept {
   adopt_service_thread();
   for (;;) {
     helper_note.sleep();
-    const std::uint32_t work = wanted.exchange(0, acq_rel);
+    const std::uint32_t work = wanted.exchange(0, acq_rel);   // [order] acq_rel: pairs with wake_helper()
     if (work & helper_posted) run_posted();
     if (work & helper_procs) {
-      following.store(true, seq_cst);  // [order] seq_cst: before we look whether the world has ended
+      following.store(true, seq_cst);                // [order] seq_cst: before we look whether it has ended
       follow_procs();
-      following.store(false, release);
+      following.store(false, release);               // [order] release: our stop, if any, is over
     }
     if (work & helper_trace && ports.print_schedtrace != nullptr)
       ports.print_schedtrace(current_settings().scheddetail);
@@ -80,17 +81,18 @@ void helper_main(void*) noexcept {
 }
 
 void wake_helper(std::uint32_t work) noexcept {
-  wanted.fetch_or(work, acq_rel);
+  wanted.fetch_or(work, acq_rel);                    // [order] acq_rel: what the work is about goes with it
   helper_note.wake();
 }
 
+// [order] acquire: pairs with the end of run_posted()
 bool helper_is_busy() noexcept { return posted.load(acquire) != 0; }
 bool helper_may_stop_world() noexcept { return helper_is_busy() || following.load(seq_cst); }
 
 void post_to_helper(void (*f)(void*), void* arg) noexcept {
   inside_parking in;
   request r{f, arg, current()};
-  posted.fetch_add(1, acq_rel);  // [order] acq_rel: seen by check_dead() once we are parked
+  posted.fetch_add(1, acq_rel);                      // [order] acq_rel: check_dead() sees it after the park
   park(wait_reason::stop_the_world, publish, &r);
 }
 

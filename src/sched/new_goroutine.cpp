@@ -1,5 +1,5 @@
-// new_goroutine.cpp — the birth of a goroutine: conceive (a block, a place for the closure), the closure is built by the
-// user's code outside, bear (it becomes runnable, in run_next).
+// new_goroutine.cpp — the birth of a goroutine: conceive (a block, a place for the closure), the closure is
+// built by the user's code outside, bear (it becomes runnable, in run_next).
 #include <bit>
 #include <functional>
 #include <new>
@@ -32,7 +32,7 @@ void submit_new(machine* mp, goroutine* gp) noexcept {
     }
   }
   count_birth(mp);
-  gp->world = static_cast<std::uint16_t>(sched.world.load(relaxed));
+  gp->world = static_cast<std::uint16_t>(sched.world.load(relaxed));   // [order] relaxed: fixed while it runs
   make_runnable(mp, gp, true);
 }
 
@@ -42,7 +42,7 @@ void fill_in(machine* mp, goroutine* gp, const detail::birth& how) noexcept {
   const goroutine* parent = mp->current;
   gp->saved = {};
   gp->carried = {};
-  gp->reason.store(wait_reason::none, relaxed);
+  gp->reason.store(wait_reason::none, relaxed);      // [order] relaxed: for dumps
   gp->fp_env = how.fp_env;
   gp->exiting = false;
   gp->id = new_goroutine_id(mp->pp);
@@ -65,7 +65,8 @@ goroutine* newborn(void (*entry)(void*), void* arg) noexcept {
   gp->entry = entry;
   gp->closure = ::new (gp->inline_closure) void*(arg);
   gp->created_at = nullptr;
-  gp->world = static_cast<decltype(gp->world)>(sched.world.load(relaxed));   // [order] relaxed: timers fire in it
+  // [order] relaxed: fixed while it runs, and timers fire in it
+  gp->world = static_cast<decltype(gp->world)>(sched.world.load(relaxed));
   gp->status.store(g_status::waiting, relaxed);      // [order] relaxed: it is nobody's yet
   count_birth(mp);
   emit(event::goroutine_create, gp->id);

@@ -21,11 +21,11 @@ bool sleep_thread(note& n, std::int64_t deadline) noexcept {
   }
 }
 
-// A foreign thread's goroutine is its thread: the commit publishes it, the note keeps a wake that comes
-// first. The waker takes it out of the count of parked threads, not the sleeper: woken and not yet running it
+// A foreign thread's goroutine is its thread: the commit publishes it, its note keeps a wake that comes too
+// early. The waker takes it out of the count of parked threads, not the sleeper: woken and not yet running it
 // is not asleep (deadlock.cpp).
 bool park_thread(goroutine* gp, commit_fn commit, void* arg, std::int64_t deadline) noexcept {
-  // else it wakes itself: not asleep for the deadlock detector
+  // With a deadline it wakes itself: it is not asleep for the deadlock detector.
   const bool for_ever = deadline == os::forever;
   gp->home->parked_for_ever = for_ever;
   if (for_ever) sched.threads_parked.fetch_add(1, acq_rel);   // [order] acq_rel: read by check_dead()
@@ -51,7 +51,7 @@ void switch_away(machine* mp, goroutine* gp, commit_fn commit, void* arg) noexce
 void commit_yield_local(void* arg) noexcept {
   machine* mp = this_machine();
   auto* gp = static_cast<goroutine*>(arg);
-  gp->status.store(g_status::runnable, relaxed);
+  gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the queue
   put_local(mp->pp, gp);
   wake_p();
 }
@@ -61,14 +61,14 @@ void commit_yield_local(void* arg) noexcept {
 void commit_yield_lone(void* arg) noexcept {
   machine* mp = this_machine();
   auto* gp = static_cast<goroutine*>(arg);
-  gp->status.store(g_status::runnable, relaxed);
+  gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the queue
   if (goroutine* other = steal_ring(mp)) put_local(mp->pp, other);
   put_local(mp->pp, gp);
 }
 
 void commit_yield_global(void* arg) noexcept {
   auto* gp = static_cast<goroutine*>(arg);
-  gp->status.store(g_status::runnable, relaxed);
+  gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the lock
   goroutine_list one;
   one.push_back(gp);
   submit_global(static_cast<goroutine_list&&>(one));
@@ -86,9 +86,10 @@ goroutine* current() noexcept {
 void park(wait_reason reason, commit_fn commit, void* arg) noexcept {
   machine* mp = this_machine();
   goroutine* gp = mp->current;
+  // [order] relaxed: the first two are for dumps, the status is published by the commit
   gp->reason.store(reason, relaxed);
-  gp->waiting_since.store(sched.coarse_now.load(relaxed), relaxed);   // [order] relaxed: for dumps
-  gp->status.store(g_status::waiting, relaxed);      // [order] relaxed: published by the commit
+  gp->waiting_since.store(sched.coarse_now.load(relaxed), relaxed);
+  gp->status.store(g_status::waiting, relaxed);
   if (gp->is_thread) [[unlikely]] {
     park_thread(gp, commit, arg, os::forever);
     gp->status.store(g_status::running, relaxed);
@@ -99,18 +100,18 @@ void park(wait_reason reason, commit_fn commit, void* arg) noexcept {
   sanitizer::hb_acquire(gp);
 }
 
-// No P, so no timer heap: the thread sleeps with a deadline, and claims the wait itself when that comes
-// first.
+// No P, so no timer heap: the thread sleeps with a deadline, and claims the wait if that comes first.
 void park_thread_until(wait_reason reason, commit_fn commit, void* arg, std::int64_t deadline) noexcept {
   goroutine* gp = current();
+  // [order] relaxed: as in park()
   gp->reason.store(reason, relaxed);
-  gp->waiting_since.store(sched.coarse_now.load(relaxed), relaxed);   // [order] relaxed: for dumps
+  gp->waiting_since.store(sched.coarse_now.load(relaxed), relaxed);
   gp->status.store(g_status::waiting, relaxed);
   if (!park_thread(gp, commit, arg, deadline)) {
     if (gp->wait.claim(wait_word::timed_out) == wait_word::claimed::lost)
       gp->home->park_note.sleep();                   // somebody else won: his ready() is on its way
   }
-  gp->status.store(g_status::running, relaxed);
+  gp->status.store(g_status::running, relaxed);      // [order] relaxed: ours again
   sanitizer::hb_acquire(gp);
 }
 
@@ -154,6 +155,7 @@ void ready(goroutine* gp) noexcept {
     wake_thread(gp);
     return;
   }
+  // [order] relaxed: written when no M ran; who comes from a later world has passed sched.lock since
   if (gp->status.load(relaxed) == g_status::abandoned) [[unlikely]] return;
   emit(event::goroutine_unblock, gp->id);
   make_runnable(this_machine(), gp, true);
@@ -170,7 +172,7 @@ void ready_all(ready_batch& batch) noexcept {
     sanitizer::hb_release(gp);
     if (gp->is_thread)
       wake_thread(gp);
-    else if (gp->status.load(relaxed) != g_status::abandoned) {
+    else if (gp->status.load(relaxed) != g_status::abandoned) {   // [order] relaxed: as in ready()
       emit(event::goroutine_unblock, gp->id);
       gp->status.store(g_status::runnable, relaxed);
       if (mp->pp == nullptr)
@@ -195,8 +197,7 @@ void yield() noexcept {
   emit(event::goroutine_yield, gp->id);
   processor* pp = mp->pp;
   // Others wait in the global queue: we go behind them, but not one by one under its lock. The ring takes us,
-  // and at the end of its present turn it joins the global queue's tail as a whole (find_runnable.cpp,
-  // end_turn).
+  // and after its present turn it joins the global queue's tail as a whole (find_runnable.cpp, end_turn).
   if (sched.global.size() != 0 && pp->turn_yields++ == 0) pp->turn_end = pp->queue.tail();
   if (goroutine* next = quick_look(mp)) {
     mp->commit = commit_yield_local;
@@ -204,8 +205,8 @@ void yield() noexcept {
     switch_to(mp, gp, next);
     return;
   }
-  // Nobody else here. Timers, stealing and the poller get their turn once in a while; else we are next
-  // anyway.
+  // Nobody else here. Timers, stealing and the poller get their turn once in a while; else we are next.
+  // [order] relaxed: only whether; g0 looks again, with acquire
   const bool plain = mp->picked == nullptr && pp->attention.load(relaxed) == 0 && mp->locked_gp == nullptr &&
                      sched.global.size() == 0;
   if (plain && ++pp->lone_yields % 64 != 0) return;
@@ -222,16 +223,16 @@ void ready_and_yield(goroutine* gp) noexcept {
     return;
   }
   sanitizer::hb_release(gp);
-  gp->status.store(g_status::runnable, relaxed);
+  gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the switch
   if (goroutine* old = mp->pp->queue.put_next(gp)) put_local(mp->pp, old);
   switch_away(mp, self, commit_yield_local, self);
 }
 
 void leave_parking_slow(machine* mp) noexcept {
-  mp->mark.store(0, relaxed);  // [order] relaxed: a request; the attention word has the reason
+  mp->mark.store(0, relaxed);                        // [order] relaxed: a request, no more
   processor* pp = mp->pp;
   if (pp == nullptr || mp->current == nullptr || mp->current->is_thread) return;
-  const std::uint32_t wanted = pp->attention.load(acquire);
+  const std::uint32_t wanted = pp->attention.load(acquire);   // [order] acquire: pairs with who set the bit
   if (wanted == 0) return;
   goroutine* gp = mp->current;
   gp->reason.store(wait_reason::preempted, relaxed);

@@ -1,5 +1,5 @@
-// ready_batch.hpp — goroutines that a holder of a timer heap's or a channel's lock has claimed, to be made runnable once the
-// lock is released.
+// ready_batch.hpp — goroutines that the holder of a timer heap's or a channel's lock has claimed: they are
+// made runnable once the lock is released.
 #pragma once
 #include "base/intrusive.hpp"
 #include "sched/goroutine.hpp"

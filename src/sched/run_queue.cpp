@@ -4,8 +4,8 @@
 namespace weft::inline v0::rt {
 
 bool stealable_queue::empty() const noexcept {
-  // Reading head, tail and run_next one after the other could miss a G on its way from run_next to the ring: tail is read
-  // again; unchanged means that the three belong together.
+  // Reading head, tail and run_next one after the other could miss a G on its way from run_next to the ring:
+  // tail is read again; unchanged means that the three belong together. [order] acquire: keeps them in order
   for (;;) {
     const std::uint32_t h = head_.load(acquire);
     const std::uint32_t t = tail_.load(acquire);
@@ -15,6 +15,7 @@ bool stealable_queue::empty() const noexcept {
 }
 
 std::uint32_t stealable_queue::size() const noexcept {
+  // [order] acquire: in this order; relaxed: comes after both anyway
   for (;;) {
     const std::uint32_t h = head_.load(acquire);
     const std::uint32_t t = tail_.load(acquire);
@@ -25,7 +26,7 @@ std::uint32_t stealable_queue::size() const noexcept {
 goroutine* stealable_queue::steal_half(run_queue& into, bool next_too, std::uint32_t& stolen) noexcept {
   const std::uint32_t into_tail = into.tail_.load(relaxed);         // [order] relaxed: ours
   for (;;) {
-    std::uint32_t h = head_.load(acquire);                          // [order] acquire: pairs with other takers
+    std::uint32_t h = head_.load(acquire);                          // [order] acquire: pairs with the takers
     const std::uint32_t t = tail_.load(acquire);                    // [order] acquire: pairs with put()
     std::uint32_t n = t - h;
     n -= n / 2;
@@ -38,14 +39,14 @@ goroutine* stealable_queue::steal_half(run_queue& into, bool next_too, std::uint
     if (n > capacity / 2) continue;                                 // h and t did not belong together
     goroutine* last = nullptr;
     for (std::uint32_t i = 0; i < n; ++i) {
-      goroutine* gp = ring_[(h + i) % capacity].load(relaxed);      // [order] relaxed: validated by the CAS below
+      goroutine* gp = ring_[(h + i) % capacity].load(relaxed);      // [order] relaxed: the CAS below decides
       if (i == n - 1)
         last = gp;
       else
         into.ring_[(into_tail + i) % capacity].store(gp, relaxed);
     }
     if (head_.compare_exchange_strong(h, h + n, acq_rel, relaxed)) {
-      into.tail_.store(into_tail + n - 1, release);                 // [order] release: others may steal from us at once
+      into.tail_.store(into_tail + n - 1, release);                 // [order] release: others may steal now
       stolen = n;
       return last;
     }
@@ -53,10 +54,11 @@ goroutine* stealable_queue::steal_half(run_queue& into, bool next_too, std::uint
 }
 
 bool run_queue::spill(goroutine* gp, fifo<goroutine, &goroutine::link>& out) noexcept {
-  std::uint32_t h = head_.load(acquire);
-  const std::uint32_t t = tail_.load(relaxed);
+  std::uint32_t h = head_.load(acquire);                            // [order] acquire: pairs with the takers
+  const std::uint32_t t = tail_.load(relaxed);                      // [order] relaxed: ours
   if (t - h != capacity) return false;
   goroutine* half[capacity / 2];
+  // [order] relaxed, acq_rel: the slots are ours, and free again, once the CAS has moved the head
   for (std::uint32_t i = 0; i < capacity / 2; ++i) half[i] = ring_[(h + i) % capacity].load(relaxed);
   if (!head_.compare_exchange_strong(h, h + capacity / 2, acq_rel, relaxed)) return false;
   for (goroutine* x : half) out.push_back(x);

@@ -9,8 +9,7 @@
 // I4  empty() never says "empty" while a G is moved from run_next_ to the ring
 //
 // `stealable_queue` is what any thread may do, `run_queue` adds what the owner alone may do.
-// Slots are relaxed atomics, not plain words: a thief may read one that the owner overwrites, and then fails
-// its CAS.
+// Slots are relaxed atomics: a thief may read one that the owner overwrites, and then fails its CAS.
 #pragma once
 #include "base/atomic.hpp"
 #include "sched/ready_batch.hpp"
@@ -24,7 +23,7 @@ class stealable_queue {
   static constexpr std::uint32_t capacity = 256;
 
   bool empty() const noexcept;                                   // I4
-  std::uint32_t size() const noexcept;  // of the ring; run_next not counted (schedtrace)
+  std::uint32_t size() const noexcept;                           // of the ring alone (schedtrace)
   bool has_next() const noexcept { return run_next_.load(relaxed) != nullptr; }  // [order] relaxed: a hint
 
   // Moves the larger half of this ring to `into` (the caller's own, empty) and returns one of them, which is
@@ -51,7 +50,7 @@ class run_queue : public stealable_queue {
     // [order] acquire: a thief is done with the slot
     if (t - head_.load(acquire) >= capacity) [[unlikely]] return false;
     ring_[t % capacity].store(gp, relaxed);
-    tail_.store(t + 1, release);  // [order] release: publishes the slot and the G
+    tail_.store(t + 1, release);                                  // [order] release: publishes slot and G
     return true;
   }
   // Into run_next; returns the G that was there (it must be put), or null.
@@ -69,7 +68,7 @@ class run_queue : public stealable_queue {
     return {get_from_ring(), false};
   }
   goroutine* get_from_ring() noexcept {
-    std::uint32_t h = head_.load(acquire);  // [order] acquire: pairs with the thieves' CAS
+    std::uint32_t h = head_.load(acquire);                        // [order] acquire: pairs with thieves
     const std::uint32_t t = tail_.load(relaxed);
     while (h != t) {
       goroutine* gp = ring_[h % capacity].load(relaxed);
@@ -82,8 +81,7 @@ class run_queue : public stealable_queue {
   bool head_has_reached(std::uint32_t position) const noexcept {
     return static_cast<std::int32_t>(head_.load(relaxed) - position) >= 0;  // [order] relaxed: it only grows
   }
-  // The ring is full: takes its older half, and `gp`, into `out` (129 Gs). False: thieves made room, put
-  // again.
+  // The ring is full: takes its older half, and `gp`, into `out` (129 Gs). False: thieves made room, retry.
   bool spill(goroutine* gp, fifo<goroutine, &goroutine::link>& out) noexcept;
   // Takes everything, run_next first (a P is destroyed; the world is stopped).
   void drain(fifo<goroutine, &goroutine::link>& out) noexcept;

@@ -1,7 +1,6 @@
-// sched.hpp — the scheduler's global state, and the internal verbs that its files share. Names are Go's
-// (proc.go).
+// sched.hpp — the scheduler's global state, and the verbs that its files share. Names are Go's (proc.go).
 //
-//   schedule.cpp       the loop of an M: pick, execute          find_runnable.cpp  where the next G comes from
+//   schedule.cpp       the loop of an M: pick, execute          find_runnable.cpp  where the next comes from
 //   steal.cpp          visit the others                         wake.cpp           who must be woken
 //   switch.cpp         from one stack to another                park.cpp           block, wake, yield
 //   new_goroutine.cpp  birth                                    g_cache.cpp        blocks and ids
@@ -34,6 +33,7 @@ class global_queue {
   goroutine* pop() noexcept { goroutine* gp = list_.pop_front(); publish(); return gp; }
 
  private:
+  // [order] relaxed: as in size()
   void publish() noexcept { size_.store(static_cast<std::uint32_t>(list_.size()), relaxed); }
   goroutine_list list_;
   atomic<std::uint32_t> size_{0};
@@ -54,7 +54,7 @@ struct scheduler {
   atomic<std::uint32_t> futile_wakes{0};       // spinners in a row that found nothing (wake.cpp)
   atomic<std::uint32_t> threads_parked{0};     // foreign threads asleep in a park
   atomic<std::uint32_t> without_stack{0};      // goroutines that could not start for want of a stack
-  processor* processors = nullptr;  // [0, maxprocs); address space for the largest number, reserved once
+  processor* processors = nullptr;             // [0, maxprocs); address space for the most, reserved once
 
   // ---- under lock ----
   alignas(cache_line) ranked_lock<lock_rank::scheduler> lock;
@@ -106,8 +106,7 @@ goroutine* global_get_batch(processor* pp, std::uint32_t max) noexcept;   // und
 // ---- steal.cpp ----
 struct stolen { goroutine* gp; bool inherits_slice; bool look_again; };
 stolen steal_work(machine* mp, std::int64_t& now, std::int64_t& poll_until) noexcept;
-// one look at the others' rings; for a yield that finds nobody here
-goroutine* steal_ring(machine* mp) noexcept;
+goroutine* steal_ring(machine* mp) noexcept;   // one look at the others' rings; for a yield that is alone
 
 // ---- wake.cpp ----
 void wake_p_slow() noexcept;
@@ -125,25 +124,23 @@ void idle_put_p(processor* pp) noexcept;       // under lock
 void submit_global(goroutine_list&& list) noexcept;      // takes the lock, then wakes
 
 // ---- switch.cpp ----
-// `to` has a stack; returns when from is resumed
-void switch_to(machine* mp, goroutine* from, goroutine* to) noexcept;
+void switch_to(machine* mp, goroutine* from, goroutine* to) noexcept;   // `to` has a stack
 void switch_to_g0(machine* mp, goroutine* from) noexcept;
-void execute(machine* mp, goroutine* to) noexcept;  // from g0; returns when some goroutine switches to g0
+void execute(machine* mp, goroutine* to) noexcept;       // from g0; returns when a goroutine switches there
 bool give_stack(processor* pp, goroutine* gp) noexcept;  // false: there is none
-void hold_stackless(goroutine* gp) noexcept;  // runnable, but it must wait for a stack (stackless.cpp)
+void hold_stackless(goroutine* gp) noexcept;             // runnable, but it waits for a stack (stackless.cpp)
 void retry_stackless() noexcept;                         // a stack has become free
 
 // ---- park.cpp ----
-void make_runnable(machine* mp, goroutine* gp, bool next) noexcept;       // queue and wake
-void put_local(processor* pp, goroutine* gp) noexcept;  // ring, spilling to the global queue
+void make_runnable(machine* mp, goroutine* gp, bool next) noexcept;   // queue and wake
+void put_local(processor* pp, goroutine* gp) noexcept;   // ring, spilling to the global queue
 
 // ---- g_cache.cpp ----
 goroutine* take_goroutine(processor* pp) noexcept;       // null: memory has run out. pp may be null
 void free_goroutine(processor* pp, goroutine* gp) noexcept;
 std::uint64_t new_goroutine_id(processor* pp) noexcept;
 std::int64_t live_goroutines() noexcept;       // of this world; advisory
-// every block ever used, by address
-void for_each_goroutine(void (*f)(goroutine*, void*), void* arg) noexcept;
+void for_each_goroutine(void (*f)(goroutine*, void*), void* arg) noexcept;   // every block ever used
 void drain_goroutines(processor* pp) noexcept;           // a P is destroyed
 std::size_t scavenge_goroutines() noexcept;              // gives whole free slabs back; helper thread
 
@@ -152,8 +149,7 @@ void submit_new(machine* mp, goroutine* gp) noexcept;    // a filled-in G become
 
 // ---- claim.cpp ----
 bool claim_p(machine* mp) noexcept;                      // one M, one barrier; true: its P is the caller's
-// one barrier for the batch
-std::uint32_t claim_all(machine* const* ms, std::uint32_t n, bool* won) noexcept;
+std::uint32_t claim_all(machine* const* ms, std::uint32_t n, bool* won) noexcept;   // one barrier for all
 bool give_back_p(machine* mp, processor* pp) noexcept;   // taken -> held; false: the M has gone on without
 void wait_for_p_here(machine* mp) noexcept;              // the goroutine keeps this thread and waits for a P
 [[noreturn]] void sleep_for_ever() noexcept;
@@ -166,9 +162,8 @@ void for_each_p(void (*f)(processor*)) noexcept;         // once on each P, at a
 void run_safe_point(processor* pp) noexcept;             // the P's own M, or whoever claimed the P
 
 // ---- lock_thread.cpp ----
-// gives mp's P to the M that gp is bound to, then sleeps
-void start_locked_m(machine* mp, goroutine* gp) noexcept;
-void stop_locked_m(machine* mp) noexcept;  // mp's locked goroutine is parked: sleep until it is runnable
+void start_locked_m(machine* mp, goroutine* gp) noexcept;   // gives mp's P to gp's bound M, then sleeps
+void stop_locked_m(machine* mp) noexcept;                   // mp's locked goroutine is parked: sleeps with it
 void lock_thread(machine* mp) noexcept;                     // one level more for the current goroutine
 void end_locked(machine* mp, goroutine* gp) noexcept;       // it ended while locked: its thread goes with it
 
@@ -176,9 +171,13 @@ void end_locked(machine* mp, goroutine* gp) noexcept;       // it ended while lo
 void request_thread() noexcept;                // under lock
 void start_service_threads() noexcept;
 void wake_sysmon() noexcept;
-// blocks the caller (parks a goroutine) until f has run
-void post_to_helper(void (*f)(void*), void* arg) noexcept;
-enum helper_work : std::uint32_t { helper_trace = 1, helper_procs = 2, helper_scavenge = 4, helper_posted = 8 };
+void post_to_helper(void (*f)(void*), void* arg) noexcept;   // blocks or parks the caller until f has run
+enum helper_work : std::uint32_t {
+  helper_trace = 1,
+  helper_procs = 2,
+  helper_scavenge = 4,
+  helper_posted = 8,
+};
 void wake_helper(std::uint32_t work) noexcept;
 bool helper_is_busy() noexcept;
 bool helper_may_stop_world() noexcept;         // the end of a world waits for that
@@ -186,8 +185,7 @@ bool helper_may_stop_world() noexcept;         // the end of a world waits for t
 // ---- timers.cpp ----
 std::int64_t run_timers(processor* pp, std::int64_t now) noexcept;   // fires what is due; the next instant
 void wake_poller(std::int64_t when) noexcept;  // the M in the poller must wake by then
-// a busy P with timers: true when one is due; sees to it that somebody watches
-bool watch_timers(processor* pp) noexcept;
+bool watch_timers(processor* pp) noexcept;     // true when one is due; sees to it that somebody watches
 
 // ---- deadlock.cpp ----
 void check_dead() noexcept;                    // under lock: an M has gone idle

@@ -1,5 +1,4 @@
-// stop_world.cpp — stop every P, do something, go on: for set_maxprocs, dumps and trace switches. PROTOCOLS
-// 4.
+// stop_world.cpp — stop every P, do something, go on: set_maxprocs, dumps, trace switches. PROTOCOLS 4.
 //
 //   stopping = true, attention on every P
 //   idle Ps           taken from the idle list
@@ -9,8 +8,7 @@
 //   stopping = false; each P goes back to the M it was claimed from if that has not entered meanwhile, to an
 //   M if it has work, to the idle list otherwise
 //
-// Only the helper thread stops the world, so two stops never wait for each other, and the asking goroutine is
-// parked.
+// Only the helper thread stops the world, so two stops never wait for each other; who asked is parked.
 // I1  while the world is stopped every P is `stopped` (or dead) and no goroutine runs inside
 #include "os/os.hpp"
 #include "sched/sched.hpp"
@@ -22,7 +20,7 @@ constexpr std::int64_t retry_ns = 100'000;           // Go's: ask again every 10
 
 void take_idle_ps() noexcept {                       // under lock
   while (processor* pp = idle_get_p()) {
-    pp->status.store(p_status::stopped, relaxed);
+    pp->status.store(p_status::stopped, relaxed);    // [order] relaxed: under the lock
     --sched.stop_wait;
   }
 }
@@ -35,7 +33,7 @@ void take_from_outside() noexcept {
   machine* ms[most];
   bool won[most];
   std::uint32_t n = 0;
-  const std::uint32_t count = sched.maxprocs.load(relaxed);
+  const std::uint32_t count = sched.maxprocs.load(relaxed);   // [order] relaxed: only a stop changes it
   auto flush = [&] {
     if (claim_all(ms, n, won) != 0) {
       locked hold(sched.lock);
@@ -43,7 +41,7 @@ void take_from_outside() noexcept {
         if (!won[i]) continue;
         processor* pp = claimed_p(ms[i]);
         pp->taken_from = ms[i];
-        pp->mp.store(nullptr, relaxed);
+        pp->mp.store(nullptr, relaxed);              // [order] relaxed: under the lock, and the P is ours
         pp->status.store(p_status::stopped, relaxed);
         --sched.stop_wait;
       }
@@ -66,6 +64,7 @@ bool stop_world() noexcept {
   emit(event::world_stop_begin);
   {
     locked hold(sched.lock);
+    // [order] release: of `stopping`, for looks without the lock; of the bits, pairs with attend()
     sched.stopping.store(true, release);
     sched.stop_wait = sched.maxprocs.load(relaxed);
     sched.stop_note.clear();
@@ -88,21 +87,19 @@ void start_world() noexcept {
   processor* with_work = nullptr;
   {
     locked hold(sched.lock);
-    sched.stopping.store(false, release);
+    sched.stopping.store(false, release);            // [order] release: what f did comes first
     const std::uint32_t n = sched.maxprocs.load(relaxed);
     for (std::uint32_t i = n; i-- > 0;) {
       processor* pp = &sched.processors[i];
+      // [order] acq_rel, acquire: end_main() says `ended`, then sets the bit; we must not clear it for good
       pp->attention.fetch_and(~std::uint32_t{attend_stop}, acq_rel);
-      // [order] acq_rel, acquire: end_main() says `ended`, then sets the bit; it must not be us who clears
-      // that.
       if (sched.ended.load(acquire)) pp->attention.fetch_or(attend_stop, release);
       // [order] relaxed: under the lock. At an end only.
       if (pp->status.load(relaxed) != p_status::stopped) continue;
       machine* mp = pp->taken_from;
       pp->taken_from = nullptr;
       if (mp != nullptr) {
-        // As acquire_p does, but for another thread: visible to it before the lease says so (change is a
-        // release).
+        // As acquire_p does, but for another thread. [order] relaxed: the lease's change is a release
         pp->mp.store(mp, relaxed);
         pp->status.store(p_status::running, relaxed);
         if (give_back_p(mp, pp)) continue;
@@ -129,11 +126,11 @@ void start_world() noexcept {
 }  // namespace
 
 void stop_world_and_run(void (*f)(void*), void* arg) noexcept {
-  if (!sched.running.load(acquire)) {
+  if (!sched.running.load(acquire)) {                // [order] acquire: pairs with begin_world()
     f(arg);                                          // no world: nothing to stop
     return;
   }
-  if (sched.ended.load(acquire)) return;             // who asked does not go on either
+  if (sched.ended.load(acquire)) return;             // who asked does not go on either. [order] end_main()
   if (stop_world()) f(arg);
   start_world();
 }
@@ -146,12 +143,15 @@ atomic<std::uint32_t> safe_points_left{0};
 }  // namespace
 
 void run_safe_point(processor* pp) noexcept {
+  // [order] acq_rel: pairs with for_each_p()'s setting of the bit, which comes after the function's
   if ((pp->attention.fetch_and(~std::uint32_t{attend_safe_point}, acq_rel) & attend_safe_point) == 0) return;
   safe_point_function(pp);
   safe_points_left.fetch_sub(1, acq_rel);            // [order] acq_rel: for_each_p() sees what f did
 }
 
 void for_each_p(void (*f)(processor*)) noexcept {
+  // [order] relaxed: only a stop changes maxprocs, and the release of the bits publishes the rest;
+  // acquire: pairs with run_safe_point() and end_main()
   const std::uint32_t n = sched.maxprocs.load(relaxed);
   safe_point_function = f;
   safe_points_left.store(n, relaxed);
@@ -159,6 +159,7 @@ void for_each_p(void (*f)(processor*)) noexcept {
   while (safe_points_left.load(acquire) != 0 && !sched.ended.load(acquire)) {
     for (std::uint32_t i = 0; i < n; ++i) {
       processor* pp = &sched.processors[i];
+      // [order] relaxed: hints; the lock, or the claim, decides
       if ((pp->attention.load(relaxed) & attend_safe_point) == 0) continue;
       {
         locked hold(sched.lock);                     // an idle P stays idle while we hold the lock
@@ -167,13 +168,13 @@ void for_each_p(void (*f)(processor*)) noexcept {
           continue;
         }
       }
-      machine* mp = pp->mp.load(relaxed);
+      machine* mp = pp->mp.load(relaxed);            // [order] relaxed: the lease decides
       if (mp == nullptr) continue;
       mp->mark.store(1, relaxed);
       if (!claim_p(mp)) continue;
       pp = claimed_p(mp);
       run_safe_point(pp);
-      pp->mp.store(mp, relaxed);
+      pp->mp.store(mp, relaxed);                     // [order] relaxed: the lease's change is a release
       if (!give_back_p(mp, pp)) {                    // it has gone on without: the P is ours to place
         pp->mp.store(nullptr, relaxed);
         hand_off_p(pp);
@@ -186,8 +187,9 @@ void for_each_p(void (*f)(processor*)) noexcept {
 // ---- how many Ps ----
 
 void resize_processors(std::uint32_t n) noexcept {
+  // [order] relaxed: the world stands. release, of the numbers: so many have been built
   const std::uint32_t old = sched.maxprocs.load(relaxed);
-  for (std::uint32_t i = n; i < old; ++i) {  // Go's p.destroy: its work to the head of the global queue
+  for (std::uint32_t i = n; i < old; ++i) {          // Go's p.destroy: its work to the global queue's head
     processor* pp = &sched.processors[i];
     goroutine_list all;
     pp->queue.drain(all);
@@ -199,10 +201,11 @@ void resize_processors(std::uint32_t n) noexcept {
     drain_goroutines(pp);
     pp->stacks.drain();
     pp->taken_from = nullptr;                        // its M finds the lease taken and waits for another P
-    pp->attention.store(0, relaxed);
+    pp->attention.store(0, relaxed);                 // [order] relaxed: the world stands
     pp->status.store(p_status::dead, relaxed);
   }
   if (n > old) {
+    // [order] as above
     init_processors(n);
     for (std::uint32_t i = old; i < n; ++i) sched.processors[i].status.store(p_status::stopped, relaxed);
     if (n > sched.highest_maxprocs.load(relaxed)) sched.highest_maxprocs.store(n, release);

@@ -1,14 +1,14 @@
 // switch.cpp — from one stack to another, and what runs at the two ends of a goroutine.
 //
 //   park ──┬── quick look found X ──> switch_to(X)        arriving: run the commit that was left on the M,
-//          └── nothing ───────────> switch_to_g0          then errno and exception globals become the goroutine's
+//          └── nothing ───────────> switch_to_g0          then errno and exception globals become its own
 //
-//   goroutine_main(G):  arrive · outside: run the closure · inside: end it · and then, without leaving the stack,
+//   goroutine_main(G):  arrive · outside: run the closure · inside: end it · then, without leaving the stack,
 //                       the next one if it is fresh (no switch at all); a started one, or g0, by a jump
 //
 // I1  the commit of whoever switched away runs before anything else on the resumed stack
 // I2  mp is read anew after every switch: the stack may have changed threads
-// I3  a dying goroutine's stack and block are freed by a commit too: nobody may get them while we still stand on them
+// I3  a dying goroutine's stack and block are freed by a commit too: nobody may get them while we are on them
 #include "sched/sched.hpp"
 #include "weft/this_goroutine.hpp"
 
@@ -48,6 +48,7 @@ void free_dead(void* arg) noexcept {                 // the commit of a goroutin
   else
     stack_free(gp->on_stack);
   gp->on_stack = {};
+  // [order] relaxed: a hint; who is missed gets the next stack that becomes free
   if (sched.without_stack.load(relaxed) != 0) [[unlikely]] retry_stackless();
   free_goroutine(pp, gp);
 }
@@ -56,11 +57,12 @@ void run_closure(goroutine* gp) {
   try {
     gp->entry(gp->closure);
   } catch (const goroutine_exit&) {
-    // this_goroutine::exit(): everything is unwound. Any other exception finds no handler up to the end of the stack, so
-    // terminate is called with the throwing frames intact.
+    // this_goroutine::exit(): everything is unwound. Any other exception finds no handler up to the end of
+    // the stack, so terminate is called with the throwing frames intact.
   }
   if (gp->locals != nullptr && ports.end_goroutine != nullptr) ports.end_goroutine(gp);
-  if (gp->closure != gp->inline_closure) ::operator delete(gp->closure, std::align_val_t{std::size_t{1} << gp->closure_align_log2});
+  if (gp->closure != gp->inline_closure)
+    ::operator delete(gp->closure, std::align_val_t{std::size_t{1} << gp->closure_align_log2});
 }
 
 // Inside, on the dying goroutine's own stack: it is not running any more but for us.
@@ -68,7 +70,7 @@ void end_goroutine(machine* mp, goroutine* gp) noexcept {
   emit(event::goroutine_end, gp->id);
   ++mp->pp->ended;
   sanitizer::hb_release(gp);
-  gp->status.store(g_status::dead, relaxed);
+  gp->status.store(g_status::dead, relaxed);         // [order] relaxed: ours until its block is freed
   if (gp->bound != nullptr) end_locked(mp, gp);
   if (gp->is_main) end_main(gp);
 }
@@ -97,6 +99,7 @@ bool inherit_stack(machine* mp, goroutine* dead, goroutine* next) noexcept {
 goroutine* next_without_stack(machine* mp) noexcept {
   // Like quick_look, but a fresh goroutine comes without a stack: it may get ours.
   processor* pp = mp->pp;
+  // [order] relaxed: only whether; g0 looks again, with acquire
   if (pp->attention.load(relaxed) != 0 || mp->locked_gp != nullptr) return nullptr;
   if (pp->schedtick % 61 == 60 && sched.global.size() != 0) return nullptr;
   if (pp->turn_yields != 0) return nullptr;          // g0 knows when the turn is over

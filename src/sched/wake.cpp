@@ -5,14 +5,15 @@
 //   light_barrier()                     heavy_barrier()
 //   idle Ps and no spinner? wake one    look at all queues again
 //
-// One spinner at most is started by submitters; the spinner that finds work wakes the next one (reset_spinning), so a
-// burst starts as many Ms as it needs, one after the other.
+// One spinner at most is started by submitters; the spinner that finds work wakes the next one
+// (reset_spinning), so a burst starts as many Ms as it needs, one after the other.
 //
 // Not done: an M per ready G (thrash); handing the G to the woken M (loses locality).
 //
-// A G in run_next of a P that keeps switching runs there within nanoseconds; waking a thread for it is wasted (6 us and
-// half a core in a ping-pong). So wakes for run_next alone are learnt: after `n` futile ones in a row the next 2^n hand-offs
-// do not wake. A spinner that finds work resets that; sysmon rescues a run_next that really waits.
+// A G in run_next of a P that keeps switching runs there within nanoseconds; waking a thread for it is wasted
+// (6 us and half a core in a ping-pong). So wakes for run_next alone are learnt: after `n` futile ones in a
+// row the next 2^n hand-offs do not wake. A spinner that finds work resets that; sysmon rescues a run_next
+// that really waits.
 #include <algorithm>
 
 #include "sched/sched.hpp"
@@ -29,7 +30,7 @@ void wake_p_slow() noexcept {
   processor* pp;
   {
     locked hold(sched.lock);
-    pp = sched.stopping.load(relaxed) ? nullptr : idle_get_p();
+    pp = sched.stopping.load(relaxed) ? nullptr : idle_get_p();   // [order] relaxed: under the lock
     if (pp == nullptr) sched.idle.remove_spinning();   // under the lock: see start_m
   }
   if (pp != nullptr) start_m(pp, true);
@@ -56,18 +57,18 @@ void reset_spinning(machine* mp) noexcept {
   mp->spinning = false;
   sched.idle.remove_spinning();
   sched.futile_wakes.store(0, relaxed);              // [order] relaxed: a heuristic
-  wake_p();                                          // there may be more: the last spinner wakes its successor
+  wake_p();                                          // there may be more: the last one wakes its successor
 }
 
-// The P goes to an idle M, or back to the idle list while the template thread makes an M (which then takes an idle P):
-// a free P never waits for a thread (PROTOCOLS 0.4).
-// A ticket that found no M ends under the lock. Whoever saw it and woke nobody relies on a look that comes later,
-// by the new M, by an M that goes idle, by start_world(): each of them takes the lock after us.
+// The P goes to an idle M, or back to the idle list while the template thread makes an M (which then takes an
+// idle P): a free P never waits for a thread (PROTOCOLS 0.4).
+// A ticket that found no M ends under the lock. Whoever saw it and woke nobody relies on a look that comes
+// later, by the new M, by an M that goes idle, by start_world(): each of them takes the lock after us.
 void start_m(processor* pp, bool spinning) noexcept {
   machine* mp;
   {
     locked hold(sched.lock);
-    if (sched.ended.load(relaxed)) {
+    if (sched.ended.load(relaxed)) {                 // [order] relaxed: missed here, find_runnable() sees it
       idle_put_p(pp);
       mp = nullptr;
     } else if ((mp = sched.idle_ms.pop()) != nullptr) {
@@ -106,7 +107,7 @@ void hand_off_p(processor* pp) noexcept {
   }
   if (!start) {
     wake_poller(pp->timers.earliest());
-    heavy_barrier();                                 // as in give_up_p: the P was counted idle, now look again
+    heavy_barrier();                                 // as in give_up_p: the P counts as idle, now look again
     if (!pp->queue.empty() || sched.global.size() != 0) wake_p();
     return;
   }
@@ -117,7 +118,7 @@ void hand_off_p(processor* pp) noexcept {
 processor* idle_get_p() noexcept {
   processor* pp = sched.idle_ps.pop();
   if (pp != nullptr) {
-    pp->status.store(p_status::running, relaxed);    // on its way to an M
+    pp->status.store(p_status::running, relaxed);    // on its way to an M. [order] relaxed: under the lock
     sched.idle.remove_idle_processor();
     wake_sysmon();
   }

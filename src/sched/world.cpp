@@ -31,7 +31,7 @@ atomic<bool> world_exists{false};
 std::uint32_t processors_wanted(const options& how) {
   const settings& c = current_settings();
   int n = how.maxprocs > 0 ? how.maxprocs : c.maxprocs;
-  services.follow_procs.store(n == 0 && c.updatemaxprocs, relaxed);
+  services.follow_procs.store(n == 0 && c.updatemaxprocs, relaxed);   // [order] relaxed: a setting
   if (n == 0) n = os::default_maxprocs(c.containermaxprocs);
   return static_cast<std::uint32_t>(std::clamp(n, 1, most_processors));
 }
@@ -50,7 +50,7 @@ void fill_in_main(goroutine* gp, void (*entry)(void*), void* arg) noexcept {
   ::new (gp->inline_closure) main_closure{entry, arg};
   gp->entry = run_main;
   gp->closure = gp->inline_closure;
-  gp->id = sched.world.load(relaxed) == 1 ? 1 : new_goroutine_id(nullptr);
+  gp->id = sched.world.load(relaxed) == 1 ? 1 : new_goroutine_id(nullptr);   // [order] relaxed: ours
   gp->parent_id = 0;
   gp->created_at = nullptr;
   gp->saved = {};
@@ -62,20 +62,21 @@ void fill_in_main(goroutine* gp, void (*entry)(void*), void* arg) noexcept {
   gp->is_main = true;
   const std::size_t limit = os::stack_limit();
   gp->stack_size = limit == 0 ? unlimited_main_stack : std::clamp<std::size_t>(limit, 64 << 10, 1 << 30);
-  gp->world = static_cast<std::uint16_t>(sched.world.load(relaxed));
+  gp->world = static_cast<std::uint16_t>(sched.world.load(relaxed));   // [order] relaxed: we alone change it
 }
 
+// [order] relaxed, throughout: no M has a P yet; the lock, and the release of `running`, publish all of it.
 goroutine* begin_world(std::uint32_t n, void (*entry)(void*), void* arg) noexcept {
   init_processors(n);
   for (std::uint32_t i = 0; i < n; ++i) {
     processor* pp = &sched.processors[i];
-    pp->attention.store(0, relaxed);
+    pp->attention.store(0, relaxed);                 // [order] relaxed: as said above
     pp->status.store(p_status::idle, relaxed);
     pp->mp.store(nullptr, relaxed);
     pp->taken_from = nullptr;
   }
   sched.world.fetch_add(1, relaxed);
-  sched.maxprocs.store(n, release);
+  sched.maxprocs.store(n, release);                  // [order] release: so many have been built
   sched.highest_maxprocs.store(n, release);
   sched.coarse_now.store(os::nanotime(), relaxed);
   goroutine* main = take_goroutine(nullptr);
@@ -86,16 +87,16 @@ goroutine* begin_world(std::uint32_t n, void (*entry)(void*), void* arg) noexcep
   {
     locked hold(sched.lock);
     sched.main_exited = false;
-    sched.ended.store(false, relaxed);
+    sched.ended.store(false, relaxed);               // [order] relaxed: published by the lock
     for (std::uint32_t i = n; i-- > 0;) idle_put_p(&sched.processors[i]);
     sched.born_elsewhere.store(1 + sched.before_world.size(), relaxed);   // the main goroutine, and these
     while (goroutine* gp = sched.before_world.pop_front()) {
       gp->world = main->world;
       sched.global.push_back(gp);
     }
-    main->status.store(g_status::runnable, relaxed);
+    main->status.store(g_status::runnable, relaxed); // [order] relaxed: published by the lock
     sched.global.push_back(main);
-    sched.running.store(true, release);  // [order] release: go() from any thread finds a world set up
+    sched.running.store(true, release);              // [order] release: go() anywhere finds a world set up
   }
   wake_p();
   wake_sysmon();
@@ -105,7 +106,7 @@ goroutine* begin_world(std::uint32_t n, void (*entry)(void*), void* arg) noexcep
 // ---- the end ----
 
 void lose(machine* mp) noexcept {
-  mp->lost.store(true, release);
+  mp->lost.store(true, release);                     // [order] release: pairs with enter_slow()
   {
     locked hold(sched.lock);
     --sched.machine_count;
@@ -115,13 +116,14 @@ void lose(machine* mp) noexcept {
 
 // True: this M can do no more harm.
 bool settle(machine* mp, bool patient) noexcept {
+  // [order] relaxed: only this thread writes it
   if (mp->is_foreign || mp->thread_id == 0 || mp->lost.load(relaxed)) return true;
   {
     locked hold(sched.lock);
     if (mp->on_idle_list) return true;
     if (mp->waits_for_p) {                           // its goroutine would go on outside: never
       mp->waits_for_p = false;
-      mp->lost.store(true, release);
+      mp->lost.store(true, release);                 // [order] release: pairs with wait_for_p_here()
       --sched.machine_count;
       mp->park_note.wake();
       return true;
@@ -129,14 +131,14 @@ bool settle(machine* mp, bool patient) noexcept {
   }
   const std::uint64_t gate = mp->gate.look();
   if (!gate_word::is_outside(gate)) {
-    // with a locked goroutine: it looks at `ended`
+    // With a locked goroutine: it looks at `ended`.
     if (mp->lease.look().state() == lease_state::none) mp->park_note.wake();
     return false;
   }
   if (patient && os::thread_is_running(mp->thread_id)) return false;
   if (!patient)
-    printer() << "weft: thread " << mp->thread_id << " still runs foreign code at the end of run(); it stops at its next"
-              << " call of Weft\n";
+    printer() << "weft: thread " << mp->thread_id << " still runs foreign code at the end of run();"
+              << " it stops at its next call of Weft\n";
   if (!claim_p(mp)) return false;
   lose(mp);
   return true;
@@ -158,6 +160,7 @@ void settle_all() noexcept {
 
 void abandon_rest(goroutine* gp, void*) noexcept {
   if (gp->is_thread) return;
+  // [order] relaxed: no goroutine runs any more; release: pairs with whoever looks for `abandoned`
   switch (gp->status.load(relaxed)) {
     case g_status::runnable:
     case g_status::running:
@@ -169,6 +172,7 @@ void abandon_rest(goroutine* gp, void*) noexcept {
 void clear_world() noexcept {
   for_each_goroutine(abandon_rest, nullptr);
   goroutine_list rest;
+  // [order] relaxed, all of these: every M is idle or lost, and begin_world() publishes anew
   for (std::uint32_t i = 0; i < sched.maxprocs.load(relaxed); ++i) {
     processor* pp = &sched.processors[i];
     pp->queue.drain(rest);
@@ -178,7 +182,7 @@ void clear_world() noexcept {
   locked hold(sched.lock);
   while (sched.global.pop() != nullptr) {}
   sched.stackless = {};
-  sched.without_stack.store(0, relaxed);
+  sched.without_stack.store(0, relaxed);             // [order] as above
   sched.idle_ps = {};
   sched.idle.reset();
   for (std::uint32_t i = 0; i < sched.highest_maxprocs.load(relaxed); ++i)
@@ -196,7 +200,7 @@ void runtime_init() noexcept {
     stack_init({c.stack_size, c.strict_guards});
     set_crash_on_fatal(c.traceback == traceback_level::crash);
     init_processors(1);
-    sched.coarse_now.store(os::nanotime(), relaxed);
+    sched.coarse_now.store(os::nanotime(), relaxed); // [order] relaxed: a coarse clock
     return true;
   }();
   (void)done;
@@ -238,6 +242,7 @@ void run_world(const options& how, void (*entry)(void*), void* arg) {
   rt::runtime_init();
   if (rt::machine* mp = rt::this_machine(); mp != nullptr && !mp->is_foreign)
     throw std::logic_error("weft::run called from a goroutine");
+  // [order] acq_rel, and release at the end: the next run() finds what this one has left
   if (rt::world_exists.exchange(true, rt::acq_rel)) throw std::logic_error("weft::run is running already");
   const std::uint32_t n = rt::processors_wanted(how);
   rt::sched.max_threads =
@@ -253,7 +258,7 @@ void run_world(const options& how, void (*entry)(void*), void* arg) {
   rt::sched.world_over.sleep();
   rt::sanitizer::hb_acquire(main);                   // what it did, its result
   rt::settle_all();
-  rt::sched.running.store(false, rt::release);
+  rt::sched.running.store(false, rt::release);       // [order] release: both say that all before it is over
   rt::clear_world();
   rt::world_exists.store(false, rt::release);
 }

@@ -9,8 +9,8 @@
 // S1  between lock_all and unlock_all nothing about the cases can change, so `otherwise` is taken only if no
 //     case was ready at that instant
 // S2  the goroutine's wait word has one winner; its value is the index of the case. A waker that claimed
-//     before commit_parked (`early_`) completes its writes under its channel's lock, which pass 3 then takes too;
-//     one that claimed later has completed them before its ready()
+//     before commit_parked (`early_`) completes its writes under its channel's lock, which pass 3 then takes
+//     too; one that claimed later has completed them before its ready()
 // S3  the cases of one select never meet each other: pass 1 queues nothing, wakers claim by the wait word
 // S4  the commit may use the request: nobody can resume the goroutine before commit_parked, its last step
 // S5  a stop request that came before the call is one more ready case, as likely as any other

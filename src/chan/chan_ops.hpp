@@ -116,9 +116,10 @@ inline attempt recv_locked(chan_core& c, void* place, wakeup& k) noexcept {
       copy_slot(place, w->slot, c.slot_size);
     } else {   // full: the head for us, the sender's value into the slot that it leaves
       std::byte* slot = c.slot(c.recv_at);
-      hb_meet(slot);
+      sanitizer::hb_acquire(slot);
       copy_slot(place, slot, c.slot_size);
       copy_slot(slot, w->slot, c.slot_size);
+      sanitizer::hb_release(slot);   // after the copies: ThreadSanitizer sees libc's memcpy
       sanitizer::hb_release(w);
       advance(c.recv_at, c);
       c.send_at = c.recv_at;

@@ -7,9 +7,16 @@ namespace weft::inline v0::rt {
 
 void hold_stackless(goroutine* gp) noexcept {
   gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the lock
-  locked hold(sched.lock);
-  sched.stackless.push_back(gp);
-  sched.without_stack.fetch_add(1, relaxed);         // [order] relaxed: exact under the lock
+  {
+    locked hold(sched.lock);
+    sched.stackless.push_back(gp);
+    sched.without_stack.fetch_add(1, relaxed);       // [order] relaxed: exact under the lock
+  }
+  // A stack may have become free between the failure and the count: whoever freed it did not see us.
+  if (const stack s = stack_allocate(0)) {
+    stack_free(s);
+    retry_stackless();
+  }
 }
 
 void retry_stackless() noexcept {

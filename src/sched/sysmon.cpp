@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t us = 1'000, ms = 1'000'000, s = 1'000'000'000;
 constexpr std::int64_t sleep_min = 20 * us, sleep_max = 10 * ms;
 constexpr int idle_rounds_before_backoff = 50;
-constexpr int all_idle_rounds_before_deep_sleep = 150;   // 1.5 s: free stacks are given back after half a second
+constexpr int all_idle_rounds_before_deep_sleep = 150;   // 1.5 s: free stacks are given back after 0.5 s
 constexpr std::int64_t slice = 10 * ms;
 constexpr std::int64_t scavenge_period = 100 * ms, scavenge_period_busy = 20 * ms;  // while something is left
 

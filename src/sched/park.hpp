@@ -28,7 +28,7 @@ void park_thread_until(wait_reason reason, commit_fn commit, void* arg, std::int
 void ready(goroutine* gp) noexcept;
 void ready_all(ready_batch& batch) noexcept;   // in order, and it empties the batch
 
-// The calling goroutine goes to the tail of the local queue (of the global one if that is not empty).
+// The calling goroutine goes to the tail of the local queue; behind the global one when others wait there.
 void yield() noexcept;
 // Runs `gp`, just taken out of a wait queue and claimed, at once; the caller goes to the local tail: how a
 // starving lock is handed over (Go's goyield after a hand-off).

@@ -12,7 +12,7 @@
 // sides of a hand-off (by the waiter's address). A hand-off on a buffered channel pretends to go through the
 // buffer, so the k-th receive and the (k+C)-th send still meet at one slot. Where Go acts in the parked
 // goroutine's name, the waker passes the edge on through its own clock, which can only hide a race, never
-// invent one.
+// invent one. The last edge comes after the copy: a waiter that was claimed early is not made ready by us.
 #pragma once
 #include <cstring>
 
@@ -84,14 +84,14 @@ inline attempt send_locked(chan_core& c, const void* value, wakeup& k) noexcept 
   // [order] relaxed: changed under the lock
   if (c.closed.load(relaxed)) [[unlikely]] return attempt::closed;
   if (waiter* w = take(c.receivers, k)) {
-    hb_meet(w);
+    sanitizer::hb_acquire(w);
     if (c.capacity != 0) {   // through the buffer, as it were
       hb_meet(c.slot(c.send_at));
-      sanitizer::hb_release(w);
       advance(c.send_at, c);
       c.recv_at = c.send_at;
     }
     copy_slot(w->slot, value, c.slot_size);
+    sanitizer::hb_release(w);
     w->success = true;
     return attempt::done;
   }
@@ -111,7 +111,7 @@ inline attempt recv_locked(chan_core& c, void* place, wakeup& k) noexcept {
   const std::uint32_t count = c.count.load(relaxed);   // [order] relaxed: changed under the lock
   waiter* w = take(c.senders, k);
   if (w) {
-    hb_meet(w);
+    sanitizer::hb_acquire(w);
     if (c.capacity == 0) {
       copy_slot(place, w->slot, c.slot_size);
     } else {   // full: the head for us, the sender's value into the slot that it leaves
@@ -120,10 +120,10 @@ inline attempt recv_locked(chan_core& c, void* place, wakeup& k) noexcept {
       copy_slot(place, slot, c.slot_size);
       copy_slot(slot, w->slot, c.slot_size);
       sanitizer::hb_release(slot);   // after the copies: ThreadSanitizer sees libc's memcpy
-      sanitizer::hb_release(w);
       advance(c.recv_at, c);
       c.send_at = c.recv_at;
     }
+    sanitizer::hb_release(w);
     w->success = true;
     return attempt::done;
   }

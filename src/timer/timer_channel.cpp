@@ -70,9 +70,9 @@ void hand_over(timer_channel& t, ready_batch& out) noexcept {
   wakeup k;
   waiter* w = t.has_event() ? take(t.core.receivers, k) : nullptr;
   if (!w) return;
-  hb_meet(w);
-  copy_slot(w->slot, t.core.slot(0), t.core.slot_size);
+  sanitizer::hb_acquire(w);
   sanitizer::hb_acquire(t.core.slot(0));
+  copy_slot(w->slot, t.core.slot(0), t.core.slot_size);
   sanitizer::hb_release(w);
   w->success = true;
   t.core.count.store(0, relaxed);  // [order] as in refresh()

@@ -55,11 +55,11 @@ class fibre_pool {
     locked guard(lock_);
     queue_[(first_ + size_++) % most_fibres] = handle;
   }
-  void destroy(void* handle, const void* stack) noexcept {
+  void destroy(void* handle, const void* release_to) noexcept {
     locked guard(lock_);
     void* self = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(handle, no_sync);
-    hb_release(stack);                        // for it: it never came to that
+    hb_release(release_to);                   // for it: it never came to that
     __tsan_switch_to_fiber(self, no_sync);
     __tsan_destroy_fiber(handle);
     --alive_;
@@ -99,8 +99,8 @@ void fibre_end(fibre& f) noexcept {
   if (f.handle) pool.give(f.handle);
   f = {};
 }
-void fibre_discard(fibre& f) noexcept {
-  if (f.handle) pool.destroy(f.handle, f.fake_stack);
+void fibre_discard(fibre& f, const void* release_to) noexcept {
+  if (f.handle) pool.destroy(f.handle, release_to);
   f = {};
 }
 void adopt_thread(fibre& f) noexcept { f.handle = __tsan_get_current_fiber(); }
@@ -114,8 +114,8 @@ void before_switch(fibre& from, fibre& to, const void* to_stack_bottom, std::siz
 void after_switch(fibre&) noexcept {}
 void unpoison_stack(void*, std::size_t) noexcept {}
 void stack_root(const void*, std::size_t, bool) noexcept {}
-void hb_release(const void* address) noexcept { if (address) __tsan_release(const_cast<void*>(address)); }
-void hb_acquire(const void* address) noexcept { if (address) __tsan_acquire(const_cast<void*>(address)); }
+void hb_release(const void* at) noexcept { if (at) __tsan_release(const_cast<void*>(at)); }
+void hb_acquire(const void* at) noexcept { if (at) __tsan_acquire(const_cast<void*>(at)); }
 
 #elif defined(WEFT_ASAN)
 
@@ -130,7 +130,7 @@ struct bounds {   // of a thread's own stack; `handle` of its fibre points there
 
 void fibre_start(fibre&) noexcept {}
 void fibre_end(fibre& f) noexcept { f = {}; }   // before_switch(dying) has freed the fake stack
-void fibre_discard(fibre& f) noexcept { f = {}; }
+void fibre_discard(fibre& f, const void*) noexcept { f = {}; }
 
 void adopt_thread(fibre& f) noexcept {
   if (f.handle == nullptr) f.handle = os::allocate_pages(sizeof(bounds));   // an M record keeps it

@@ -43,7 +43,8 @@ struct fibre {
 
 void fibre_start(fibre& f) noexcept;                    // a goroutine gets a stack: TSan handle from the pool
 void fibre_end(fibre& f) noexcept;                      // it has returned and left its stack for good
-void fibre_discard(fibre& f) noexcept;                  // it was abandoned in the middle of something
+// It was abandoned in the middle of something: what it did is before whoever acquires `release_to`.
+void fibre_discard(fibre& f, const void* release_to) noexcept;
 void adopt_thread(fibre& f) noexcept;                   // the calling thread's own stack
 
 // Around a switch: the leaving side names the target's fibre and stack, the arriving side confirms.
@@ -66,7 +67,7 @@ void hb_acquire(const void* address) noexcept;
 
 inline void fibre_start(fibre&) noexcept {}
 inline void fibre_end(fibre&) noexcept {}
-inline void fibre_discard(fibre&) noexcept {}
+inline void fibre_discard(fibre&, const void*) noexcept {}
 inline void adopt_thread(fibre&) noexcept {}
 inline void before_switch(fibre&, fibre&, const void*, std::size_t, bool) noexcept {}
 inline void after_switch(fibre&) noexcept {}

@@ -70,6 +70,7 @@ void end_goroutine(machine* mp, goroutine* gp) noexcept {
   emit(event::goroutine_end, gp->id);
   ++mp->pp->ended;
   sanitizer::hb_release(gp);
+  sanitizer::hb_release(&sched.world_over);          // run() returns after us
   gp->status.store(g_status::dead, relaxed);         // [order] relaxed: ours until its block is freed
   if (gp->bound != nullptr) end_locked(mp, gp);
   if (gp->is_main) end_main(gp);

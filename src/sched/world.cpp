@@ -163,8 +163,8 @@ void abandon_rest(goroutine* gp, void*) noexcept {
   // [order] relaxed: no goroutine runs any more; release: pairs with whoever looks for `abandoned`
   switch (gp->status.load(relaxed)) {
     case g_status::runnable:
-    case g_status::running:
-    case g_status::waiting: gp->status.store(g_status::abandoned, release); break;
+    case g_status::waiting: sanitizer::fibre_discard(gp->fibre, &sched.world_over); [[fallthrough]];
+    case g_status::running: gp->status.store(g_status::abandoned, release); break;   // a lost thread is on it
     default: break;
   }
 }
@@ -260,6 +260,7 @@ void run_world(const options& how, void (*entry)(void*), void* arg) {
   rt::settle_all();
   rt::sched.running.store(false, rt::release);       // [order] release: both say that all before it is over
   rt::clear_world();
+  rt::sanitizer::hb_acquire(&rt::sched.world_over);  // what the others did: they will never run again
   rt::world_exists.store(false, rt::release);
 }
 

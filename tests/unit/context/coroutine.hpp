@@ -29,7 +29,7 @@ class coroutine {
   }
   ~coroutine() {
     if (done_) rt::sanitizer::fibre_end(fibre_);
-    else rt::sanitizer::fibre_discard(fibre_);
+    else rt::sanitizer::fibre_discard(fibre_, memory_.get());
     rt::sanitizer::unpoison_stack(memory_.get(), size);
   }
   coroutine(const coroutine&) = delete;

@@ -19,6 +19,10 @@
 #include "os/linux/fault.hpp"
 #include "sched/sched.hpp"
 
+// libc's sigaction() by the name that ThreadSanitizer does not intercept: it would hold the signal back until
+// the thread calls a blocking function of libc, and ours sleep in system calls of their own.
+extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*);
+
 namespace weft::inline v0::rt {
 namespace {
 
@@ -124,7 +128,7 @@ void install_quit_handler() noexcept {
   sigfillset(&action.sa_mask);
   action.sa_flags = SA_ONSTACK | SA_SIGINFO | SA_RESTART;
   action.sa_sigaction = on_quit;
-  sigaction(SIGQUIT, &action, nullptr);
+  __sigaction(SIGQUIT, &action, nullptr);
 }
 
 }  // namespace

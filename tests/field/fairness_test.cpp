@@ -38,25 +38,26 @@ TEST(field, F01) {
 TEST(field, F03_yield_lets_the_others_run_first) {
   with_procs(1, [] {
     for (int round = 0; round < 1000; ++round) {
-      bool ran = false;
+      std::atomic<bool> ran{false};   // a yield is no edge
       weft::go([&] { ran = true; });
       yield();
       ASSERT_TRUE(ran) << "round " << round;
     }
-    std::string log;
+    std::string log(30, ' ');
+    std::atomic<std::size_t> end{0};
     weft::wait_group all_done;
     for (char name : {'a', 'b', 'c'}) {
       all_done.add(1);
       weft::go([&, name] {
         for (int i = 0; i < 10; ++i) {
-          log += name;
+          log[end++] = name;
           yield();
         }
         all_done.done();
       });
     }
     all_done.wait();
-    ASSERT_EQ(log.size(), 30u);
+    ASSERT_EQ(end, 30u);
     for (std::size_t i = 3; i < log.size(); ++i) EXPECT_EQ(log[i], log[i - 3]) << log;
   });
 }

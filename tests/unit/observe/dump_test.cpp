@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 
@@ -31,8 +32,12 @@ TEST(dump, FromAGoroutine) {
   weft_test::for_each_procs([] {
     auto c = weft::make_chan<int>();
     for (int i = 0; i < 3; ++i) weft::go(weft::attrs{.name = "receiver"}, [c] { c.recv(); });
-    for (int i = 0; i < 100; ++i) weft::this_goroutine::yield();
     auto all = weft_test::goroutines_in(dumped(), false);
+    auto waits = [](const weft_test::dumped_goroutine& g) { return g.status.starts_with("chan receive"); };
+    while (std::count_if(all.begin(), all.end(), waits) < 3) {   // they may start on threads that are slow to come
+      weft::this_goroutine::yield();
+      all = weft_test::goroutines_in(dumped(), false);
+    }
     ASSERT_EQ(all.size(), 4u);
     EXPECT_EQ(all[0].status, "running") << "the caller comes first";
     EXPECT_EQ(all[0].id, std::to_string(weft::this_goroutine::id()));

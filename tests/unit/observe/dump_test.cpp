@@ -34,7 +34,8 @@ TEST(dump, FromAGoroutine) {
     for (int i = 0; i < 3; ++i) weft::go(weft::attrs{.name = "receiver"}, [c] { c.recv(); });
     auto all = weft_test::goroutines_in(dumped(), false);
     auto waits = [](const weft_test::dumped_goroutine& g) { return g.status.starts_with("chan receive"); };
-    while (std::count_if(all.begin(), all.end(), waits) < 3) {   // they may start on threads that are slow to come
+    // they may start on threads that are slow to come
+    while (std::count_if(all.begin(), all.end(), waits) < 3) {
       weft::this_goroutine::yield();
       all = weft_test::goroutines_in(dumped(), false);
     }

@@ -45,6 +45,15 @@ class idle_word {
     return false;
   }
 
+  // The end of a world: no more tickets. False: somebody holds one, a thread that is no M perhaps.
+  // [order] acq_rel: as above; relaxed: a failed try is only a look
+  bool close() noexcept {
+    counts seen = look();
+    while (seen.spinning() == 0)
+      if (word_.compare_exchange_weak(seen.bits, 0, acq_rel, relaxed)) return true;
+    return false;
+  }
+
   void reset() noexcept { word_.store(0, relaxed); }   // [order] relaxed: no world, nobody reads it
 
  private:

@@ -152,7 +152,12 @@ void settle_all() noexcept {
     for (machine* mp = sched.all_ms; mp != nullptr; mp = mp->next_machine) all &= settle(mp, patient);
     if (all && !helper_may_stop_world()) {
       locked hold(sched.lock);
-      if (sched.threads_coming == 0) return;         // an M that comes up now goes straight to the idle list
+      // An M that comes up now goes straight to the idle list. A ticket may be on its way without an M: with
+      // sysmon, or a foreign thread that called go().
+      if (sched.threads_coming == 0 && (sched.idle.close() || !patient)) {
+        sched.idle_ps = {};
+        return;
+      }
     }
     os::sleep_ns(end_poll);
   }

@@ -1,5 +1,5 @@
 // before_main_test.cpp — goroutines of a static constructor. A program of its own: the runtime is set up
-// before main, and tests that want to set it up themselves (unit/stack) would come too late.
+// before main, and tests that want to set it up themselves (stack) would come too late.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -8,7 +8,7 @@
 
 #include "base/print.hpp"
 #include "context/context.hpp"
-#include "unit/stack/helpers.hpp"
+#include "stack/helpers.hpp"
 
 using namespace weft_test;
 

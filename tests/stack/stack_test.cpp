@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "stack/stack_slab.hpp"
-#include "unit/stack/helpers.hpp"
+#include "stack/helpers.hpp"
 
 using namespace weft_test;
 

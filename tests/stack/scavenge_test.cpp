@@ -5,7 +5,7 @@
 
 #include "os/os.hpp"
 #include "stack/stack_slab.hpp"
-#include "unit/stack/helpers.hpp"
+#include "stack/helpers.hpp"
 
 using namespace weft_test;
 

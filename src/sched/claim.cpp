@@ -124,8 +124,26 @@ void wait_for_p_here(machine* mp) noexcept {
   gp->status.store(g_status::running, relaxed);
 }
 
-// The mark was seen on the way out of a function that does not park (the gate is even again). A stop needs
-// nothing from us: outside, the P can be claimed. At the end of a slice the P goes to another thread, if any.
+namespace {
+
+// As if a claimer had come while we were outside. A claimer could: but a goroutine that crosses all the time
+// escapes it nearly always, since its gate has moved on.
+void leave_p_to_stop(machine* mp) noexcept {
+  locked hold(sched.lock);
+  if (!sched.stopping.load(relaxed)) return;         // [order] relaxed: under the lock
+  processor* pp = mp->pp;
+  pp->taken_from = mp;
+  pp->mp.store(nullptr, relaxed);                    // [order] relaxed, both: under the lock
+  pp->status.store(p_status::stopped, relaxed);
+  mp->lease.surrender();
+  if (--sched.stop_wait == 0) sched.stop_note.wake();
+}
+
+}  // namespace
+
+// The mark was seen on the way out of a function that does not park (the gate is even again). At the end of a
+// slice the P goes to another thread, if any. For a stop the P is left behind, and the goroutine goes on in
+// user code without it. At the end of the world it goes no further.
 void leave_slow(machine* mp) noexcept {
   mp->mark.store(0, relaxed);                        // [order] relaxed: a request, no more
   if (mp->is_foreign) return;
@@ -143,7 +161,13 @@ void leave_slow(machine* mp) noexcept {
     if (work_waits && thread_waits) {
       emit(event::goroutine_preempt, mp->current->id);
       wait_for_p_here(mp);
+      pp = mp->pp;
     }
+  }
+  // [order] relaxed: of the bit, the lock decides; acquire: pairs with end_main()
+  if (pp->attention.load(relaxed) & attend_stop) {
+    if (sched.ended.load(acquire)) stay_behind(mp);
+    leave_p_to_stop(mp);
   }
   mp->gate.leave();
 }

@@ -54,6 +54,8 @@ class lease_word {
   // The M itself, inside.
   void hold(std::uint32_t processor_id) noexcept { set(look().next(lease_state::held, processor_id)); }
   void drop() noexcept { set(look().next(lease_state::none)); }
+  // The M as its own claimer: the P is taken, and `mine_` is left behind, so that the next crossing notices.
+  void surrender() noexcept { word_.store(look().next(lease_state::taken).bits, release); }   // [order] as set()
   void copy(value v) noexcept { mine_ = v.bits; }
 
   // Anybody. [order] acq_rel: the P's contents travel with the lease.

@@ -96,6 +96,7 @@ inline void give_p(machine* mp, processor* pp) noexcept {
 }
 void park_stopped_p(machine* mp) noexcept;     // the world is being stopped: leave the P there, sleep
 void leave_world(machine* mp) noexcept;        // the world has ended: drop the P, sleep until the next
+[[noreturn]] void stay_behind(machine* mp) noexcept;   // the same in a goroutine: its thread never goes on
 
 // ---- find_runnable.cpp ----
 struct runnable { goroutine* gp; bool inherits_slice; };

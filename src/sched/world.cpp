@@ -116,8 +116,8 @@ void lose(machine* mp) noexcept {
 
 // True: this M can do no more harm.
 bool settle(machine* mp, bool patient) noexcept {
-  // [order] relaxed: only this thread writes it
-  if (mp->is_foreign || mp->thread_id == 0 || mp->lost.load(relaxed)) return true;
+  // [order] acquire: pairs with stay_behind()
+  if (mp->is_foreign || mp->thread_id == 0 || mp->lost.load(acquire)) return true;
   {
     locked hold(sched.lock);
     if (mp->on_idle_list) return true;
@@ -129,6 +129,7 @@ bool settle(machine* mp, bool patient) noexcept {
       return true;
     }
   }
+  mp->mark.store(1, relaxed);                        // [order] relaxed: a request; it comes here by itself
   const std::uint64_t gate = mp->gate.look();
   if (!gate_word::is_outside(gate)) {
     // With a locked goroutine: it looks at `ended`.
@@ -220,6 +221,17 @@ void leave_world(machine* mp) noexcept {
   mp->locked_gp = nullptr;
   if (mp->pp != nullptr) release_p(mp);
   stop_m(mp);
+}
+
+// Inside, on the stack of a goroutine whose world has ended.
+void stay_behind(machine* mp) noexcept {
+  release_p(mp);
+  {
+    locked hold(sched.lock);
+    mp->lost.store(true, release);                   // [order] release: pairs with settle()
+    --sched.machine_count;
+  }
+  sleep_for_ever();
 }
 
 // Inside, on the main goroutine's stack.

@@ -81,7 +81,7 @@ TEST(claim, OwnerAndClaimerExclude) {
       }
       ended = true;
     });
-    for (int i = 0; i < 60; ++i)
+    for (int i = 0; i < 300; ++i)
       weft::stop_the_world([](void*) { if (inside_now.load()) wrong = true; }, nullptr);
     stop = true;
     while (!ended) weft::this_goroutine::yield();

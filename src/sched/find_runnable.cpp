@@ -56,7 +56,7 @@ bool turn_is_over(processor* pp) noexcept {
 goroutine* end_turn(processor* pp) noexcept {
   pp->turn_yields = 0;
   goroutine_list ring;
-  while (goroutine* gp = pp->queue.get_from_ring()) ring.push_back(gp);
+  pp->queue.drain_ring(ring);
   locked hold(sched.lock);
   sched.global.append(static_cast<goroutine_list&&>(ring));
   return global_get_batch(pp, global_batch_max);
@@ -185,6 +185,22 @@ goroutine* quick_look(machine* mp) noexcept {
   return next.gp;
 }
 
+namespace {
+
+// What gp will touch first when it runs. It has been out of the caches for a while, and its block is in them
+// now: it has just left a list.
+inline void prefetch_start(const goroutine* gp) noexcept {
+  if (gp->is_started()) {
+    __builtin_prefetch(gp->saved.sp);
+    __builtin_prefetch(static_cast<std::byte*>(gp->saved.sp) + cache_line);
+  } else {
+    __builtin_prefetch(&gp->entry);
+    __builtin_prefetch(&gp->inline_closure);
+  }
+}
+
+}  // namespace
+
 goroutine* global_get_batch(processor* pp, std::uint32_t max) noexcept {
   const std::uint32_t size = sched.global.size();
   if (size == 0) return nullptr;
@@ -193,8 +209,7 @@ goroutine* global_get_batch(processor* pp, std::uint32_t max) noexcept {
   goroutine* first = sched.global.pop();
   for (std::uint32_t i = 1; i < n; ++i) {
     goroutine* gp = sched.global.pop();
-    __builtin_prefetch(&gp->entry);                  // a fresh one will need these two lines first
-    __builtin_prefetch(&gp->inline_closure);
+    prefetch_start(gp);
     if (!pp->queue.put(gp)) {                        // cannot happen with an empty ring; never lose one
       sched.global.push_back(gp);
       break;

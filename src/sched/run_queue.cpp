@@ -23,6 +23,17 @@ std::uint32_t stealable_queue::size() const noexcept {
   }
 }
 
+goroutine* stealable_queue::steal_next() noexcept {
+  if (run_next_.load(relaxed) == nullptr) return nullptr;           // [order] relaxed: a hint
+  if (thief_at_next_.exchange(true, acquire)) return nullptr;       // T1. [order] acquire: pairs with T3
+  heavy_barrier();
+  goroutine* gp = nullptr;
+  // T2. [order] acquire: of the flag, pairs with O3; of the G, with put_next()
+  if (!owner_at_next_.load(acquire)) gp = run_next_.exchange(nullptr, acquire);
+  thief_at_next_.store(false, release);                             // T3. [order] release: pairs with O2, T1
+  return gp;
+}
+
 goroutine* stealable_queue::steal_half(run_queue& into, bool next_too, std::uint32_t& stolen) noexcept {
   const std::uint32_t into_tail = into.tail_.load(relaxed);         // [order] relaxed: ours
   for (;;) {
@@ -31,8 +42,7 @@ goroutine* stealable_queue::steal_half(run_queue& into, bool next_too, std::uint
     std::uint32_t n = t - h;
     n -= n / 2;
     if (n == 0) {
-      if (!next_too || run_next_.load(relaxed) == nullptr) return nullptr;
-      goroutine* gp = run_next_.exchange(nullptr, acquire);         // [order] acquire: pairs with put_next()
+      goroutine* gp = next_too ? steal_next() : nullptr;
       stolen = gp ? 1 : 0;
       return gp;
     }
@@ -53,25 +63,33 @@ goroutine* stealable_queue::steal_half(run_queue& into, bool next_too, std::uint
   }
 }
 
-bool run_queue::spill(goroutine* gp, fifo<goroutine, &goroutine::link>& out) noexcept {
-  std::uint32_t h = head_.load(acquire);                            // [order] acquire: pairs with the takers
-  const std::uint32_t t = tail_.load(relaxed);                      // [order] relaxed: ours
-  if (t - h != capacity) return false;
-  goroutine* half[capacity / 2];
+bool run_queue::take_oldest(std::uint32_t h, std::uint32_t n, fifo<goroutine, &goroutine::link>& out) noexcept {
+  goroutine* taken[capacity];
   // [order] relaxed, acq_rel: the slots are ours, and free again, once the CAS has moved the head
-  for (std::uint32_t i = 0; i < capacity / 2; ++i) half[i] = ring_[(h + i) % capacity].load(relaxed);
-  if (!head_.compare_exchange_strong(h, h + capacity / 2, acq_rel, relaxed)) return false;
-  for (goroutine* x : half) out.push_back(x);
+  for (std::uint32_t i = 0; i < n; ++i) taken[i] = ring_[(h + i) % capacity].load(relaxed);
+  if (!head_.compare_exchange_strong(h, h + n, acq_rel, relaxed)) return false;
+  for (std::uint32_t i = 0; i < n; ++i) out.push_back(taken[i]);
+  return true;
+}
+
+bool run_queue::spill(goroutine* gp, fifo<goroutine, &goroutine::link>& out) noexcept {
+  const std::uint32_t h = head_.load(acquire);                      // [order] acquire: pairs with the takers
+  if (tail() - h != capacity || !take_oldest(h, capacity / 2, out)) return false;
   out.push_back(gp);
   return true;
 }
 
-void run_queue::drain(fifo<goroutine, &goroutine::link>& out) noexcept {
+void run_queue::drain_ring(fifo<goroutine, &goroutine::link>& out) noexcept {
   for (;;) {
-    goroutine* gp = get().gp;
-    if (!gp) return;
-    out.push_back(gp);
+    const std::uint32_t h = head_.load(acquire);                    // [order] acquire: pairs with the takers
+    const std::uint32_t n = tail() - h;
+    if (n == 0 || take_oldest(h, n, out)) return;
   }
+}
+
+void run_queue::drain(fifo<goroutine, &goroutine::link>& out) noexcept {
+  if (goroutine* gp = swap_next(nullptr)) out.push_back(gp);
+  drain_ring(out);
 }
 
 }  // namespace weft::inline v0::rt

@@ -8,6 +8,19 @@
 // I3  a slot between head_ and tail_ holds the G that was put there; whoever moves head_ past it owns that G
 // I4  empty() never says "empty" while a G is moved from run_next_ to the ring
 //
+// The owner takes run_next_ at nearly every wake-up, a thief hardly ever (steal.cpp). So the thief pays for
+// both: an asymmetric barrier keeps read-modify-writes off the owner's side.
+//
+//   owner                                              thief (one at a time)
+//   O1  owner_at_next_ = 1                             T1  thief_at_next_ = 1
+//       light barrier                                      heavy barrier
+//   O2  thief_at_next_? yes: exchange run_next_        T2  owner_at_next_? yes: give up
+//                       no: plain load and store                          no: exchange run_next_
+//   O3  owner_at_next_ = 0                             T3  thief_at_next_ = 0
+//
+// If the barrier comes after O1, T2 gives up. If before, O2 comes after it too: it sees the thief, or T3 and
+// with it what the thief did.
+//
 // `stealable_queue` is what any thread may do, `run_queue` adds what the owner alone may do.
 // Slots are relaxed atomics: a thief may read one that the owner overwrites, and then fails its CAS.
 #pragma once
@@ -31,7 +44,10 @@ class stealable_queue {
   goroutine* steal_half(run_queue& into, bool next_too, std::uint32_t& stolen) noexcept;
 
  protected:
+  goroutine* steal_next() noexcept;
+
   atomic<goroutine*> run_next_{nullptr};
+  atomic<bool> owner_at_next_{false}, thief_at_next_{false};
   alignas(cache_line) atomic<std::uint32_t> head_{0};
   alignas(cache_line) atomic<std::uint32_t> tail_{0};
   atomic<goroutine*> ring_[capacity] = {};
@@ -60,11 +76,11 @@ class run_queue : public stealable_queue {
       run_next_.store(gp, release);
       return nullptr;
     }
-    return run_next_.exchange(gp, acq_rel);
+    return swap_next(gp);
   }
   taken get() noexcept {
     if (run_next_.load(relaxed) != nullptr)                       // [order] relaxed: as above
-      if (goroutine* gp = run_next_.exchange(nullptr, acquire)) return {gp, true};
+      if (goroutine* gp = swap_next(nullptr)) return {gp, true};
     return {get_from_ring(), false};
   }
   goroutine* get_from_ring() noexcept {
@@ -83,11 +99,28 @@ class run_queue : public stealable_queue {
   }
   // The ring is full: takes its older half, and `gp`, into `out` (129 Gs). False: thieves made room, retry.
   bool spill(goroutine* gp, fifo<goroutine, &goroutine::link>& out) noexcept;
+  void drain_ring(fifo<goroutine, &goroutine::link>& out) noexcept;   // all that are in the ring, at once
   // Takes everything, run_next first (a P is destroyed; the world is stopped).
   void drain(fifo<goroutine, &goroutine::link>& out) noexcept;
 
  private:
   friend class stealable_queue;
+
+  // n from position h on, which is the head: false when a thief has moved it.
+  bool take_oldest(std::uint32_t h, std::uint32_t n, fifo<goroutine, &goroutine::link>& out) noexcept;
+  goroutine* swap_next(goroutine* gp) noexcept {
+    owner_at_next_.store(true, relaxed);                          // O1. [order] relaxed: the barrier pair
+    light_barrier();
+    goroutine* old;
+    if (thief_at_next_.load(acquire)) [[unlikely]] {              // O2. [order] acquire: pairs with T3
+      old = run_next_.exchange(gp, acq_rel);                      // [order] acq_rel: hands over both Gs
+    } else {
+      old = run_next_.load(relaxed);                              // [order] relaxed: put here by us
+      run_next_.store(gp, release);                               // [order] release: publishes the G to a thief
+    }
+    owner_at_next_.store(false, release);                         // O3. [order] release: pairs with T2
+    return old;
+  }
 };
 
 }  // namespace weft::inline v0::rt

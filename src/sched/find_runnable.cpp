@@ -41,10 +41,52 @@ bool attend(machine* mp) noexcept {
   return false;
 }
 
+// What gp will touch first when it runs; it has been out of the caches for a while.
+inline void prefetch_start(const goroutine* gp) noexcept {
+  if (gp->is_started()) {
+    __builtin_prefetch(gp->saved.sp);
+    __builtin_prefetch(static_cast<std::byte*>(gp->saved.sp) + cache_line);
+  } else {
+    __builtin_prefetch(&gp->entry);
+    __builtin_prefetch(&gp->inline_closure);
+  }
+}
+
+// ---- the global queue: a batch leaves it under the lock, and enters our ring after it ----
+
+struct global_batch {
+  std::uint32_t count = 0;
+  goroutine* gs[global_batch_max];
+};
+
+void take_global(global_batch& batch, std::uint32_t max) noexcept {   // under lock
+  const std::uint32_t size = sched.global.size();
+  // [order] relaxed: it cannot change while we have a P
+  const std::uint32_t n = std::min({max, size, size / sched.maxprocs.load(relaxed) + 1});
+  batch.count = sched.global.take(batch.gs, n);
+}
+
+// The first is for us to run. Until the others are in the ring nobody sees them, so look for sleepers then.
+goroutine* admit(processor* pp, const global_batch& batch) noexcept {
+  if (batch.count == 0) return nullptr;
+  constexpr std::uint32_t ahead = 12;                // blocks lie anywhere: fetch them before they are looked at
+  for (std::uint32_t i = 1; i < batch.count; ++i) {
+    if (i + ahead < batch.count) __builtin_prefetch(batch.gs[i + ahead]);
+    prefetch_start(batch.gs[i]);
+    put_local(pp, batch.gs[i]);
+  }
+  if (batch.count > 1) wake_p();
+  return batch.gs[0];
+}
+
 goroutine* get_global(processor* pp, std::uint32_t max) noexcept {
   if (sched.global.size() == 0) return nullptr;
-  locked hold(sched.lock);
-  return global_get_batch(pp, max);
+  global_batch batch;
+  {
+    locked hold(sched.lock);
+    take_global(batch, max);
+  }
+  return admit(pp, batch);
 }
 
 // A turn of the ring in which somebody yielded is over: what has come into it since goes behind the global
@@ -55,11 +97,15 @@ bool turn_is_over(processor* pp) noexcept {
 
 goroutine* end_turn(processor* pp) noexcept {
   pp->turn_yields = 0;
-  goroutine_list ring;
-  pp->queue.drain_ring(ring);
-  locked hold(sched.lock);
-  sched.global.append(static_cast<goroutine_list&&>(ring));
-  return global_get_batch(pp, global_batch_max);
+  goroutine* ring[run_queue::capacity];
+  const std::uint32_t n = pp->queue.drain_ring(ring);
+  global_batch batch;
+  {
+    locked hold(sched.lock);
+    sched.global.push_back(ring, n);
+    take_global(batch, global_batch_max);
+  }
+  return admit(pp, batch);
 }
 
 // An M may spin while less than half of the busy Ps' number do (Go's rule).
@@ -103,17 +149,18 @@ bool take_idle_p(machine* mp) noexcept {
 
 // Step 8. True: go on looking (with a P again, or because the world stops). False: no P and nothing to do.
 bool give_up_p(machine* mp, runnable& found) noexcept {
+  processor* pp = mp->pp;
+  global_batch batch;
   {
     locked hold(sched.lock);
-    processor* pp = mp->pp;
     if (pp->attention.load(relaxed) & attend_stop) return true;        // [order] relaxed: set under the lock
-    if (goroutine* gp = global_get_batch(pp, global_batch_max)) {
-      found = {gp, false};
-      return true;
+    take_global(batch, global_batch_max);
+    if (batch.count == 0) {
+      release_p(mp);
+      idle_put_p(pp);
     }
-    release_p(mp);
-    idle_put_p(pp);
   }
+  if ((found.gp = admit(pp, batch)) != nullptr) return true;
   const bool was_spinning = mp->spinning;
   if (was_spinning) {
     mp->spinning = false;
@@ -183,39 +230,6 @@ goroutine* quick_look(machine* mp) noexcept {
     return nullptr;
   }
   return next.gp;
-}
-
-namespace {
-
-// What gp will touch first when it runs. It has been out of the caches for a while, and its block is in them
-// now: it has just left a list.
-inline void prefetch_start(const goroutine* gp) noexcept {
-  if (gp->is_started()) {
-    __builtin_prefetch(gp->saved.sp);
-    __builtin_prefetch(static_cast<std::byte*>(gp->saved.sp) + cache_line);
-  } else {
-    __builtin_prefetch(&gp->entry);
-    __builtin_prefetch(&gp->inline_closure);
-  }
-}
-
-}  // namespace
-
-goroutine* global_get_batch(processor* pp, std::uint32_t max) noexcept {
-  const std::uint32_t size = sched.global.size();
-  if (size == 0) return nullptr;
-  // [order] relaxed: it cannot change while we have a P
-  const std::uint32_t n = std::min({max, size, size / sched.maxprocs.load(relaxed) + 1});
-  goroutine* first = sched.global.pop();
-  for (std::uint32_t i = 1; i < n; ++i) {
-    goroutine* gp = sched.global.pop();
-    prefetch_start(gp);
-    if (!pp->queue.put(gp)) {                        // cannot happen with an empty ring; never lose one
-      sched.global.push_back(gp);
-      break;
-    }
-  }
-  return first;
 }
 
 runnable find_runnable(machine* mp) noexcept {

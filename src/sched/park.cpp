@@ -69,9 +69,7 @@ void commit_yield_lone(void* arg) noexcept {
 void commit_yield_global(void* arg) noexcept {
   auto* gp = static_cast<goroutine*>(arg);
   gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the lock
-  goroutine_list one;
-  one.push_back(gp);
-  submit_global(static_cast<goroutine_list&&>(one));
+  submit_global(gp);
 }
 
 void commit_nothing(void*) noexcept {}
@@ -119,23 +117,25 @@ void park_for_ever(wait_reason reason) noexcept {
   for (;;) park(reason, commit_nothing, nullptr);
 }
 
+// The ring is full: its older half goes to the global queue. Apart, for the size of its frame.
+[[gnu::noinline]] static bool spill_local(processor* pp, goroutine* gp) noexcept {
+  goroutine* half[run_queue::spilled];
+  if (!pp->queue.spill(gp, half)) return false;      // a thief made room
+  locked hold(sched.lock);
+  sched.global.push_back(half, run_queue::spilled);
+  return true;
+}
+
 void put_local(processor* pp, goroutine* gp) noexcept {
-  while (!pp->queue.put(gp)) {
-    goroutine_list half;
-    if (!pp->queue.spill(gp, half)) continue;        // a thief made room
-    locked hold(sched.lock);
-    sched.global.append(static_cast<goroutine_list&&>(half));
-    return;
-  }
+  while (!pp->queue.put(gp))
+    if (spill_local(pp, gp)) return;
 }
 
 void make_runnable(machine* mp, goroutine* gp, bool next) noexcept {
   gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the queue
   processor* pp = mp->pp;
   if (pp == nullptr) [[unlikely]] {
-    goroutine_list one;
-    one.push_back(gp);
-    submit_global(static_cast<goroutine_list&&>(one));
+    submit_global(gp);
     return;
   }
   if (next) {

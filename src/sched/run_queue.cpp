@@ -63,33 +63,31 @@ goroutine* stealable_queue::steal_half(run_queue& into, bool next_too, std::uint
   }
 }
 
-bool run_queue::take_oldest(std::uint32_t h, std::uint32_t n, fifo<goroutine, &goroutine::link>& out) noexcept {
-  goroutine* taken[capacity];
+bool run_queue::take_oldest(std::uint32_t h, std::uint32_t n, goroutine** into) noexcept {
   // [order] relaxed, acq_rel: the slots are ours, and free again, once the CAS has moved the head
-  for (std::uint32_t i = 0; i < n; ++i) taken[i] = ring_[(h + i) % capacity].load(relaxed);
-  if (!head_.compare_exchange_strong(h, h + n, acq_rel, relaxed)) return false;
-  for (std::uint32_t i = 0; i < n; ++i) out.push_back(taken[i]);
-  return true;
+  for (std::uint32_t i = 0; i < n; ++i) into[i] = ring_[(h + i) % capacity].load(relaxed);
+  return head_.compare_exchange_strong(h, h + n, acq_rel, relaxed);
 }
 
-bool run_queue::spill(goroutine* gp, fifo<goroutine, &goroutine::link>& out) noexcept {
+bool run_queue::spill(goroutine* gp, goroutine** into) noexcept {
   const std::uint32_t h = head_.load(acquire);                      // [order] acquire: pairs with the takers
-  if (tail() - h != capacity || !take_oldest(h, capacity / 2, out)) return false;
-  out.push_back(gp);
+  if (tail() - h != capacity || !take_oldest(h, capacity / 2, into)) return false;
+  into[capacity / 2] = gp;
   return true;
 }
 
-void run_queue::drain_ring(fifo<goroutine, &goroutine::link>& out) noexcept {
+std::uint32_t run_queue::drain_ring(goroutine** into) noexcept {
   for (;;) {
     const std::uint32_t h = head_.load(acquire);                    // [order] acquire: pairs with the takers
     const std::uint32_t n = tail() - h;
-    if (n == 0 || take_oldest(h, n, out)) return;
+    if (n == 0 || take_oldest(h, n, into)) return n;
   }
 }
 
-void run_queue::drain(fifo<goroutine, &goroutine::link>& out) noexcept {
-  if (goroutine* gp = swap_next(nullptr)) out.push_back(gp);
-  drain_ring(out);
+std::uint32_t run_queue::drain(goroutine** into) noexcept {
+  std::uint32_t n = 0;
+  if (goroutine* gp = swap_next(nullptr)) into[n++] = gp;
+  return n + drain_ring(into + n);
 }
 
 }  // namespace weft::inline v0::rt

@@ -97,17 +97,18 @@ class run_queue : public stealable_queue {
   bool head_has_reached(std::uint32_t position) const noexcept {
     return static_cast<std::int32_t>(head_.load(relaxed) - position) >= 0;  // [order] relaxed: it only grows
   }
-  // The ring is full: takes its older half, and `gp`, into `out` (129 Gs). False: thieves made room, retry.
-  bool spill(goroutine* gp, fifo<goroutine, &goroutine::link>& out) noexcept;
-  void drain_ring(fifo<goroutine, &goroutine::link>& out) noexcept;   // all that are in the ring, at once
-  // Takes everything, run_next first (a P is destroyed; the world is stopped).
-  void drain(fifo<goroutine, &goroutine::link>& out) noexcept;
+  static constexpr std::uint32_t spilled = capacity / 2 + 1, most = capacity + 1;
+  // The ring is full: takes its older half, and `gp`, `spilled` in all. False: thieves made room, retry.
+  bool spill(goroutine* gp, goroutine** into) noexcept;
+  std::uint32_t drain_ring(goroutine** into) noexcept;                // all that are in the ring, at once
+  // Takes everything, run_next first, `most` at most (a P is destroyed; the world is stopped).
+  std::uint32_t drain(goroutine** into) noexcept;
 
  private:
   friend class stealable_queue;
 
   // n from position h on, which is the head: false when a thief has moved it.
-  bool take_oldest(std::uint32_t h, std::uint32_t n, fifo<goroutine, &goroutine::link>& out) noexcept;
+  bool take_oldest(std::uint32_t h, std::uint32_t n, goroutine** into) noexcept;
   goroutine* swap_next(goroutine* gp) noexcept {
     owner_at_next_.store(true, relaxed);                          // O1. [order] relaxed: the barrier pair
     light_barrier();

@@ -12,6 +12,7 @@
 #pragma once
 #include "base/settings.hpp"
 #include "event/event.hpp"
+#include "sched/global_queue.hpp"
 #include "sched/idle.hpp"
 #include "sched/inside.hpp"
 #include "sched/park.hpp"
@@ -19,25 +20,6 @@
 #include "sched/processor.hpp"
 
 namespace weft::inline v0::rt {
-
-using goroutine_list = fifo<goroutine, &goroutine::link>;
-
-// The queue that every P looks at every 61st slice, and when its own is empty. FIFO under sched.lock.
-class global_queue {
- public:
-  // [order] relaxed: exact under the lock only
-  std::uint32_t size() const noexcept { return size_.load(relaxed); }
-  void push_back(goroutine* gp) noexcept { list_.push_back(gp); publish(); }
-  void push_front(goroutine_list&& l) noexcept { list_.prepend(static_cast<goroutine_list&&>(l)); publish(); }
-  void append(goroutine_list&& l) noexcept { list_.append(static_cast<goroutine_list&&>(l)); publish(); }
-  goroutine* pop() noexcept { goroutine* gp = list_.pop_front(); publish(); return gp; }
-
- private:
-  // [order] relaxed: as in size()
-  void publish() noexcept { size_.store(static_cast<std::uint32_t>(list_.size()), relaxed); }
-  goroutine_list list_;
-  atomic<std::uint32_t> size_{0};
-};
 
 struct scheduler {
   // ---- any thread ----
@@ -102,7 +84,6 @@ void leave_world(machine* mp) noexcept;        // the world has ended: drop the 
 struct runnable { goroutine* gp; bool inherits_slice; };
 runnable find_runnable(machine* mp) noexcept;  // blocks
 goroutine* quick_look(machine* mp) noexcept;   // on any stack: run_next or the ring; null: go to g0
-goroutine* global_get_batch(processor* pp, std::uint32_t max) noexcept;   // under lock
 
 // ---- steal.cpp ----
 struct stolen { goroutine* gp; bool inherits_slice; bool look_again; };
@@ -122,7 +103,8 @@ void reset_spinning(machine* mp) noexcept;     // a spinner has found work
 void note_futile_spin() noexcept;              // a spinner has found nothing
 processor* idle_get_p() noexcept;              // under lock
 void idle_put_p(processor* pp) noexcept;       // under lock
-void submit_global(goroutine_list&& list) noexcept;      // takes the lock, then wakes
+void submit_global(goroutine* gp) noexcept;              // takes the lock, then wakes
+void submit_global(goroutine_list&& list) noexcept;
 
 // ---- switch.cpp ----
 void switch_to(machine* mp, goroutine* from, goroutine* to) noexcept;   // `to` has a stack

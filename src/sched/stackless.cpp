@@ -20,15 +20,14 @@ void hold_stackless(goroutine* gp) noexcept {
 }
 
 void retry_stackless() noexcept {
-  goroutine_list one;
+  goroutine* gp;
   {
     locked hold(sched.lock);
-    if (goroutine* gp = sched.stackless.pop_front()) {
-      sched.without_stack.fetch_sub(1, relaxed);     // [order] relaxed: exact under the lock
-      one.push_back(gp);
-    }
+    gp = sched.stackless.pop_front();
+    if (gp == nullptr) return;
+    sched.without_stack.fetch_sub(1, relaxed);       // [order] relaxed: exact under the lock
   }
-  submit_global(static_cast<goroutine_list&&>(one));
+  submit_global(gp);
 }
 
 }  // namespace weft::inline v0::rt

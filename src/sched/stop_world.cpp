@@ -191,11 +191,11 @@ void resize_processors(std::uint32_t n) noexcept {
   const std::uint32_t old = sched.maxprocs.load(relaxed);
   for (std::uint32_t i = n; i < old; ++i) {          // Go's p.destroy: its work to the global queue's head
     processor* pp = &sched.processors[i];
-    goroutine_list all;
-    pp->queue.drain(all);
+    goroutine* all[run_queue::most];
+    const std::uint32_t count = pp->queue.drain(all);
     {
       locked hold(sched.lock);
-      sched.global.push_front(static_cast<goroutine_list&&>(all));
+      sched.global.push_front(all, count);
     }
     sched.processors[0].timers.absorb(pp->timers);
     drain_goroutines(pp);

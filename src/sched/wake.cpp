@@ -136,12 +136,20 @@ void idle_put_p(processor* pp) noexcept {
   sched.idle.add_idle_processor();
 }
 
+void submit_global(goroutine* gp) noexcept {
+  {
+    locked hold(sched.lock);
+    sched.global.push_back(gp);
+  }
+  wake_p();
+}
+
 void submit_global(goroutine_list&& list) noexcept {
   if (list.empty()) return;
   const std::size_t n = list.size();
   {
     locked hold(sched.lock);
-    sched.global.append(static_cast<goroutine_list&&>(list));
+    while (goroutine* gp = list.pop_front()) sched.global.push_back(gp);
   }
   for (std::size_t i = 0; i < n && i < 2; ++i) wake_p();   // one spinner wakes the next
 }

@@ -177,7 +177,7 @@ void abandon_rest(goroutine* gp, void*) noexcept {
 
 void clear_world() noexcept {
   for_each_goroutine(abandon_rest, nullptr);
-  goroutine_list rest;
+  goroutine* rest[run_queue::most];
   // [order] relaxed, all of these: every M is idle or lost, and begin_world() publishes anew
   for (std::uint32_t i = 0; i < sched.maxprocs.load(relaxed); ++i) {
     processor* pp = &sched.processors[i];
@@ -186,7 +186,7 @@ void clear_world() noexcept {
     pp->mp.store(nullptr, relaxed);
   }
   locked hold(sched.lock);
-  while (sched.global.pop() != nullptr) {}
+  sched.global.clear();
   sched.stackless = {};
   sched.without_stack.store(0, relaxed);             // [order] as above
   sched.idle_ps = {};

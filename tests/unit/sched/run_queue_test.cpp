@@ -82,10 +82,11 @@ TEST(run_queue, SpillMovesTheOlderHalfAndTheNewOne) {
   goroutine extra;
   for (auto& g : q.gs) ASSERT_TRUE(q.mine->put(&g));
   ASSERT_FALSE(q.mine->put(&extra));
-  fifo<goroutine, &goroutine::link> out;
+  goroutine* out[run_queue::spilled];
   ASSERT_TRUE(q.mine->spill(&extra, out));
-  EXPECT_EQ(out.size(), 129u);
-  EXPECT_EQ(out.front(), &q.gs[0]);
+  EXPECT_EQ(run_queue::spilled, 129u);
+  EXPECT_EQ(out[0], &q.gs[0]);
+  EXPECT_EQ(out[128], &extra);
   EXPECT_EQ(q.mine->size(), 128u);
   EXPECT_EQ(q.mine->get().gp, &q.gs[128]);
 }

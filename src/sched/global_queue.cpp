@@ -1,0 +1,92 @@
+// global_queue.cpp — see global_queue.hpp.
+#include "sched/global_queue.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "os/os.hpp"
+
+namespace weft::inline v0::rt {
+namespace {
+
+constexpr std::size_t piece_bytes = 64 << 10;        // memory for chunks comes in pieces of this
+
+}  // namespace
+
+global_queue::chunk* global_queue::new_chunk() noexcept {
+  if (free_.empty()) {
+    void* p = os::allocate_pages(piece_bytes);
+    if (p == nullptr) return nullptr;
+    auto* memory = static_cast<std::byte*>(p);
+    for (std::size_t at = 0; at + sizeof(chunk) <= piece_bytes; at += sizeof(chunk))
+      free_.push(reinterpret_cast<chunk*>(memory + at));
+  }
+  return ::new (free_.pop()) chunk;
+}
+
+void global_queue::drop_front() noexcept {
+  chunk* old = front_;
+  front_ = old->next;
+  if (front_ == nullptr) back_ = nullptr;
+  free_.push(old);
+}
+
+bool global_queue::put_back(goroutine* gp) noexcept {
+  if (!rest_.empty()) return false;                  // behind those
+  if (back_ == nullptr || back_->end == chunk::capacity) {
+    chunk* c = new_chunk();
+    if (c == nullptr) return false;
+    (back_ ? back_->next : front_) = c;
+    back_ = c;
+  }
+  back_->gs[back_->end++] = gp;
+  return true;
+}
+
+bool global_queue::put_front(goroutine* gp) noexcept {
+  if (front_ == nullptr || front_->begin == 0) {
+    chunk* c = new_chunk();
+    if (c == nullptr) return false;
+    c->begin = c->end = chunk::capacity;
+    c->next = front_;
+    front_ = c;
+    if (back_ == nullptr) back_ = c;
+  }
+  front_->gs[--front_->begin] = gp;
+  return true;
+}
+
+void global_queue::push_back(goroutine* const* gs, std::uint32_t n) noexcept {
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (!put_back(gs[i])) rest_.push_back(gs[i]);
+  add(n);
+}
+
+void global_queue::push_front(goroutine* const* gs, std::uint32_t n) noexcept {
+  for (std::uint32_t i = n; i-- > 0;)
+    if (!put_front(gs[i])) rest_.push_front(gs[i]);  // without memory the order suffers, nobody is lost
+  add(n);
+}
+
+std::uint32_t global_queue::take(goroutine** into, std::uint32_t n) noexcept {
+  std::uint32_t got = 0;
+  while (got < n && front_ != nullptr) {
+    chunk& c = *front_;
+    const std::uint32_t part = std::min(n - got, c.end - c.begin);
+    std::copy_n(c.gs + c.begin, part, into + got);
+    c.begin += part;
+    got += part;
+    if (c.begin == c.end) drop_front();
+  }
+  while (got < n && !rest_.empty()) into[got++] = rest_.pop_front();
+  add(-got);
+  return got;
+}
+
+void global_queue::clear() noexcept {
+  while (front_ != nullptr) drop_front();
+  rest_ = {};
+  size_.store(0, relaxed);                           // [order] as in size()
+}
+
+}  // namespace weft::inline v0::rt

@@ -1,0 +1,52 @@
+// global_queue.hpp — the queue of all Ps, and of threads without one: a FIFO of arrays of goroutines.
+//
+//   front_ ──> chunk ──> chunk ──> ... ──> back_  ──>  rest_ (a list, empty but when memory has run out)
+//              gs[begin, end)
+//
+// It does not touch the goroutines. Linked through their blocks, 128 of them that another core has run would
+// be 128 cache misses, each waiting for the one before, under the scheduler's lock; out of an array they are
+// fetched all at once, and after the lock (find_runnable.cpp).
+//
+// I1  no chunk in the list is empty; rest_ comes behind all chunks
+// I2  chunks are never given back to the kernel: 8 bytes for each goroutine ever queued at once
+// Used under sched.lock, but for size().
+#pragma once
+#include "base/intrusive.hpp"
+#include "sched/goroutine.hpp"
+
+namespace weft::inline v0::rt {
+
+using goroutine_list = fifo<goroutine, &goroutine::link>;
+
+class global_queue {
+ public:
+  // [order] relaxed: exact under the lock only
+  std::uint32_t size() const noexcept { return size_.load(relaxed); }
+  void push_back(goroutine* gp) noexcept { push_back(&gp, 1); }
+  void push_back(goroutine* const* gs, std::uint32_t n) noexcept;
+  void push_front(goroutine* const* gs, std::uint32_t n) noexcept;     // gs[0] becomes the first
+  // At most n of the longest waiting, in order. How many.
+  std::uint32_t take(goroutine** into, std::uint32_t n) noexcept;
+  void clear() noexcept;
+
+ private:
+  struct chunk {
+    static constexpr std::uint32_t capacity = 126;                     // 1 KiB in all
+    chunk* next = nullptr;
+    std::uint32_t begin = 0, end = 0;
+    goroutine* gs[capacity];
+  };
+  chunk* new_chunk() noexcept;                                         // null: no memory
+  void drop_front() noexcept;
+  bool put_back(goroutine* gp) noexcept;
+  bool put_front(goroutine* gp) noexcept;
+  void add(std::uint32_t n) noexcept { size_.store(size_.load(relaxed) + n, relaxed); }   // [order] as in size()
+
+  chunk* front_ = nullptr;
+  chunk* back_ = nullptr;
+  stack_list<chunk, &chunk::next> free_;
+  goroutine_list rest_;
+  atomic<std::uint32_t> size_{0};
+};
+
+}  // namespace weft::inline v0::rt

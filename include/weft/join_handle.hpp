@@ -298,7 +298,7 @@ class [[nodiscard("a dropped handle joins at once: call detach(), or go()")]] jo
 namespace detail {
 
 template <class T, class F, class... Args>
-join_handle<T> start_spawned(const birth& how, F&& f, Args&&... args) {
+[[gnu::always_inline]] inline join_handle<T> start_spawned(const birth& how, F&& f, Args&&... args) {
   using task = spawned<T, takes_stop<F, Args...>, std::decay_t<F>, std::decay_t<Args>...>;
   refuse_nil(f);
   auto* s = new task(std::forward<F>(f), std::forward<Args>(args)...);
@@ -325,7 +325,8 @@ join_handle<T> start_spawned(const birth& how, F&& f, Args&&... args) {
 // throw.
 template <class F, class... Args>
   requires detail::spawnable<F, Args...>
-join_handle<detail::spawn_result_t<F, Args...>> spawn(const attrs& how, F&& f, Args&&... args) {
+[[gnu::always_inline]] inline join_handle<detail::spawn_result_t<F, Args...>>
+spawn(const attrs& how, F&& f, Args&&... args) {
   return detail::start_spawned<detail::spawn_result_t<F, Args...>>(
       detail::birth{how.name, how.stack_size, how.locked, how.fp_env}, std::forward<F>(f),
       std::forward<Args>(args)...);
@@ -333,7 +334,8 @@ join_handle<detail::spawn_result_t<F, Args...>> spawn(const attrs& how, F&& f, A
 
 template <class F, class... Args>
   requires detail::spawnable<F, Args...>
-join_handle<detail::spawn_result_t<F, Args...>> spawn(F&& f, Args&&... args) {
+[[gnu::always_inline]] inline join_handle<detail::spawn_result_t<F, Args...>>
+spawn(F&& f, Args&&... args) {
   return detail::start_spawned<detail::spawn_result_t<F, Args...>>(detail::birth{}, std::forward<F>(f),
                                                                    std::forward<Args>(args)...);
 }

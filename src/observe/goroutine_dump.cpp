@@ -179,7 +179,7 @@ class dump {
 
   static bool is_on_its_stack(goroutine* gp) noexcept {
     auto* sp = static_cast<std::byte*>(gp->saved.sp);
-    return gp->is_started() && gp->on_stack.bottom <= sp && sp < gp->on_stack.top;
+    return gp->on_stack && gp->on_stack.bottom <= sp && sp < gp->on_stack.top;
   }
 
   void write_runtime_stack() noexcept {

@@ -69,7 +69,7 @@ void print_processor(printer& out, processor& p) noexcept {
       << " schedtick=" << p.schedtick.get() << " syscalltick=0 m=";
   if (mp) out << mp->id;
   else out << "nil";
-  out << " runqsize=" << p.queue.size() << " gfreecnt=" << p.free_goroutines.size()
+  out << " runqsize=" << p.queue.size() << " gfreecnt=" << p.free_goroutines.count
       << " timerslen=" << p.timers.size() << '\n';
 }
 

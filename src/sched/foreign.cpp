@@ -88,8 +88,6 @@ machine* adopt_thread() noexcept {
   gp->id = new_goroutine_id(nullptr);
   gp->world = 0;
   gp->exiting = false;
-  gp->lock_depth = 0;
-  gp->bound = nullptr;
   gp->status.store(g_status::running, relaxed);      // [order] relaxed: it is nobody else's
   mp->thread_gp = mp->current = gp;
   set_this_machine(mp);

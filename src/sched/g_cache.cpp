@@ -1,13 +1,18 @@
-// g_cache.cpp — blocks for goroutines: type-stable slabs, a free list per slab, a short one per P. Their ids.
+// g_cache.cpp — blocks for goroutines: type-stable slabs, a bitmap of free ones per slab, a few in hand per P.
+// Their ids.
 //
-//   slab of 2 MiB, aligned:  | header | block 1 | block 2 | ... |      8,191 blocks of 256 bytes
+//   slab of 2 MiB, aligned:  | header | block 0 | block 1 | ... |      8,186 blocks of 256 bytes
 //
 // I1  a block's address belongs to a goroutine for ever: it may always be read (PROTOCOLS 0.10)
 // I2  a slab all of whose blocks are free is given back as a whole; its blocks then read as zero: `idle`
-// I3  a P's list holds at most 64 blocks; above that 32 go back to their slabs, below one 32 come (as in Go)
+// I3  a P has at most 64 blocks in hand; above that 32 go back to their slabs, below one 32 come (as in Go)
+// I4  a free block is not touched: it may have ended on another core, and its lines are fetched before they
+//     are needed, several at once
 // Memory comes from the kernel, never from malloc: goroutines are made inside.
+#include <algorithm>
 #include <new>
 
+#include "base/bitmap.hpp"
 #include "os/os.hpp"
 #include "sched/sched.hpp"
 
@@ -15,21 +20,25 @@ namespace weft::inline v0::rt {
 namespace {
 
 constexpr std::size_t slab_bytes = 2 << 20;
-constexpr std::size_t blocks_per_slab = slab_bytes / sizeof(goroutine) - 1;
-constexpr std::size_t cache_max = 64, cache_batch = 32;
+constexpr std::size_t header_blocks = 5;
+constexpr unsigned blocks_per_slab = slab_bytes / sizeof(goroutine) - header_blocks;
+constexpr std::uint32_t cache_batch = goroutine_cache::capacity / 2;
 constexpr std::uint64_t id_batch = 16;
 
 struct slab {
   slab* next_slab;                                   // all slabs, newest first; never changes
   slab* next_usable;                                 // under lock: slabs with free or uncarved blocks
   bool is_usable;                                    // under lock: it is in that list
-  stack_list<goroutine, &goroutine::link> free;      // under lock
+  std::uint32_t free_count;                          // under lock
+  std::uint32_t no_free_below;                       // under lock: a hint for `free`
   atomic<std::uint32_t> carved;                      // blocks ever used; changes under the lock
-  goroutine* block(std::uint32_t i) noexcept { return reinterpret_cast<goroutine*>(this) + 1 + i; }
+  bitmap<blocks_per_slab> free;                      // under lock: carved, and nobody's
+  goroutine* block(std::uint32_t i) noexcept { return reinterpret_cast<goroutine*>(this) + header_blocks + i; }
+  std::uint32_t index_of(const goroutine* gp) noexcept { return static_cast<std::uint32_t>(gp - block(0)); }
   // [order] relaxed: under the lock
-  bool is_full() const noexcept { return free.empty() && carved.load(relaxed) == blocks_per_slab; }
+  bool is_full() const noexcept { return free_count == 0 && carved.load(relaxed) == blocks_per_slab; }
 };
-static_assert(sizeof(slab) <= sizeof(goroutine), "the header takes one block's place");
+static_assert(sizeof(slab) <= header_blocks * sizeof(goroutine));
 
 struct {
   ranked_lock<lock_rank::slab> lock;
@@ -54,7 +63,7 @@ slab* new_slab() noexcept {                          // under lock
   // A program with few goroutines keeps small pages.
   if (first != nullptr) os::advise_huge(start, slab_bytes, true);
   sanitizer::stack_root(start, slab_bytes, true);    // a closure may be named by its block alone
-  auto* s = ::new (start) slab{first, nullptr, false, {}, {}};
+  auto* s = ::new (start) slab{first, nullptr, false, 0, 0, {}, {}};
   blocks.all.store(s, release);                      // [order] release: for_each_goroutine takes no lock
   return s;
 }
@@ -72,8 +81,14 @@ goroutine* take_from_slabs() noexcept {              // under lock
     if ((s = new_slab()) == nullptr) return nullptr;
     make_usable(s);
   }
-  goroutine* gp = s->free.pop();
-  if (gp == nullptr) {
+  goroutine* gp;
+  if (s->free_count != 0) {
+    const std::uint32_t i = s->free.lowest(s->no_free_below);
+    s->free.remove(i);
+    s->no_free_below = i + 1;
+    --s->free_count;
+    gp = s->block(i);
+  } else {
     const std::uint32_t i = s->carved.load(relaxed); // [order] relaxed: under the lock
     gp = ::new (s->block(i)) goroutine;
     s->carved.store(i + 1, release);                 // [order] release: the block is constructed
@@ -87,8 +102,38 @@ goroutine* take_from_slabs() noexcept {              // under lock
 
 void return_to_slab(goroutine* gp) noexcept {        // under lock
   slab* s = slab_of(gp);
-  s->free.push(gp);
+  const std::uint32_t i = s->index_of(gp);
+  s->free.add(i);
+  s->no_free_below = std::min(s->no_free_below, i);
+  ++s->free_count;
   make_usable(s);
+}
+
+// The lines that a birth writes.
+void prefetch_birth(goroutine* gp) noexcept {
+  __builtin_prefetch(gp, 1);
+  __builtin_prefetch(&gp->id, 1);
+  __builtin_prefetch(&gp->entry, 1);
+}
+
+void refill(goroutine_cache& cache) noexcept {
+  locked hold(blocks.lock);
+  while (cache.count < cache_batch) {
+    goroutine* gp = take_from_slabs();
+    if (gp == nullptr) break;
+    cache.push(gp);
+  }
+  std::reverse(cache.blocks, cache.blocks + cache.count);   // popped from the end: in order of address
+}
+
+// The ones that came first are the colder.
+void spill(goroutine_cache& cache) noexcept {
+  {
+    locked hold(blocks.lock);
+    for (std::uint32_t i = 0; i < cache_batch; ++i) return_to_slab(cache.blocks[i]);
+  }
+  cache.count = cache.count - cache_batch;
+  std::copy_n(cache.blocks + cache_batch, cache.count.get(), cache.blocks);
 }
 
 }  // namespace
@@ -98,15 +143,13 @@ goroutine* take_goroutine(processor* pp) noexcept {
     locked hold(blocks.lock);
     return take_from_slabs();
   }
-  if (pp->free_goroutines.empty()) [[unlikely]] {
-    locked hold(blocks.lock);
-    for (std::size_t i = 0; i < cache_batch; ++i)
-      if (goroutine* gp = take_from_slabs())
-        pp->free_goroutines.push(gp);
-      else
-        break;
-  }
-  return pp->free_goroutines.pop();
+  constexpr std::uint32_t ahead = 3;
+  goroutine_cache& cache = pp->free_goroutines;
+  if (cache.count == 0) [[unlikely]] refill(cache);
+  if (cache.count == 0) [[unlikely]] return nullptr;
+  goroutine* gp = cache.pop();
+  if (cache.count >= ahead) prefetch_birth(cache.blocks[cache.count - ahead]);
+  return gp;
 }
 
 void free_goroutine(processor* pp, goroutine* gp) noexcept {
@@ -118,16 +161,15 @@ void free_goroutine(processor* pp, goroutine* gp) noexcept {
     return_to_slab(gp);
     return;
   }
-  pp->free_goroutines.push(gp);
-  if (pp->free_goroutines.size() >= cache_max) [[unlikely]] {
-    locked hold(blocks.lock);
-    for (std::size_t i = 0; i < cache_batch; ++i) return_to_slab(pp->free_goroutines.pop());
-  }
+  goroutine_cache& cache = pp->free_goroutines;
+  if (cache.count == goroutine_cache::capacity) [[unlikely]] spill(cache);
+  cache.push(gp);
 }
 
 void drain_goroutines(processor* pp) noexcept {
   locked hold(blocks.lock);
-  while (goroutine* gp = pp->free_goroutines.pop()) return_to_slab(gp);
+  goroutine_cache& cache = pp->free_goroutines;
+  while (cache.count != 0) return_to_slab(cache.pop());
 }
 
 std::uint64_t new_goroutine_id(processor* pp) noexcept {
@@ -164,8 +206,9 @@ std::size_t scavenge_goroutines() noexcept {
   // [order] relaxed: under the lock; a walker who still sees the old count reads zeros (I2)
   for (slab* s = blocks.all.load(relaxed); s != nullptr; s = s->next_slab) {
     const std::uint32_t n = s->carved.load(relaxed);
-    if (n == 0 || s->free.size() != n) continue;
+    if (n == 0 || s->free_count != n) continue;
     s->free = {};
+    s->free_count = s->no_free_below = 0;
     s->carved.store(0, relaxed);                     // [order] as above
     auto* p = reinterpret_cast<std::byte*>(s);
     os::give_back(p + os::page_size(), slab_bytes - os::page_size());   // the first page keeps the header

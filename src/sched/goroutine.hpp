@@ -12,6 +12,7 @@
 // I2  a waiting G may be made runnable only after its commit has run, i.e. its context is saved (park.hpp)
 // I3  blocks are type-stable: a pointer to a G may always be read; a block that was given back reads as idle
 // I4  everything in line 0 is touched by a switch, nothing in the other lines is
+// I5  a block that is not in use has no bound, lock_depth, locals or armed timer: the end leaves it so
 //
 // The block is 256 bytes, 64-byte aligned, from slabs (g_cache.cpp); the closure lies in it when it fits.
 #pragma once
@@ -78,45 +79,47 @@ struct goroutine_locals;   // task/goroutine_local.cpp
 
 struct alignas(cache_line) goroutine {
   // ---- line 0: what a switch touches ----
-  context saved;                              // while not running
+  context saved;                              // while not running; null until it first runs
   goroutine* link = nullptr;                  // I1
   carried_state carried;                      // errno and exception globals, while not running
-  stack on_stack;                             // empty until it first runs
+  machine* bound = nullptr;                   // only this M may run it: thread_lock, or waits for a P there
+  atomic<std::int64_t> waiting_since{0};      // sched.coarse_now at the last park
+  goroutine_locals* locals = nullptr;
   atomic<g_status> status{g_status::idle};
   atomic<wait_reason> reason{wait_reason::none};
   bool fp_env = false;                        // attrs: switch MXCSR too
   bool is_thread = false;                     // the G of a foreign thread: park is a futex wait
   bool exiting = false;                       // this_goroutine::exit() is unwinding it
-  std::uint8_t closure_align_log2 = 0;        // of a closure that did not fit into the block
+  std::uint8_t outside_align_log2 = 0;        // of a closure that did not fit into the block; 0: it did
   std::uint16_t world = 0;                    // which run() it belongs to; 0 for a thread-backed one
 
-  // ---- line 1: birth and identity ----
-  void (*entry)(void*) = nullptr;             // runs and destroys the closure
-  void* closure = nullptr;                    // inline_closure, or its own allocation
+  // ---- line 1: identity ----
+  stack on_stack;                             // empty until it first runs
   std::uint64_t id = 0;
   std::uint64_t parent_id = 0;
   void* created_at = nullptr;                 // return address in the creator
   std::size_t stack_size = 0;                 // 0: the default
   const char* name = nullptr;                 // attrs, for dumps; the user's static text
-  atomic<std::int64_t> waiting_since{0};      // sched.coarse_now at the last park
 
-  // ---- line 2: waiting ----
-  machine* bound = nullptr;                   // only this M may run it: thread_lock, or waits for a P there
-  machine* home = nullptr;                    // is_thread: the M record whose note its thread sleeps on
-  wait_word wait;                             // who woke it, when several may
-  std::uint32_t lock_depth = 0;               // nested thread_locks
-  timer_node timer;                           // its one sleep or timed wait
-  goroutine_locals* locals = nullptr;
-
-  // ---- line 3 and the rest ----
+  // ---- line 2: birth ----
   [[no_unique_address]] sanitizer::fibre fibre;
   bool is_main = false;
   bool is_system = false;                     // the runtime's own: hidden in dumps, not counted
   bool starts_locked = false;                 // attrs.locked: takes a thread_lock before its closure runs
+  void (*entry)(void*) = nullptr;             // runs and destroys the closure
   static constexpr std::size_t inline_closure_size = 40;
-  alignas(8) std::byte inline_closure[inline_closure_size];
+  alignas(8) std::byte inline_closure[inline_closure_size];   // or the pointer to one outside
 
-  bool is_started() const noexcept { return static_cast<bool>(on_stack); }
+  // ---- line 3: waiting; birth leaves it alone (I5) ----
+  machine* home = nullptr;                    // is_thread: the M record whose note its thread sleeps on
+  wait_word wait;                             // who woke it, when several may
+  std::uint32_t lock_depth = 0;               // nested thread_locks
+  timer_node timer;                           // its one sleep or timed wait
+
+  bool is_started() const noexcept { return saved.sp != nullptr; }
+  void* closure() noexcept {
+    return outside_align_log2 == 0 ? inline_closure : *reinterpret_cast<void**>(inline_closure);
+  }
 };
 static_assert(sizeof(goroutine) == 256, "one G is four lines");
 

@@ -1,5 +1,6 @@
 // new_goroutine.cpp — the birth of a goroutine: conceive (a block, a place for the closure), the closure is
 // built by the user's code outside, bear (it becomes runnable, in run_next).
+#include <algorithm>
 #include <bit>
 #include <functional>
 #include <new>
@@ -19,6 +20,11 @@ void count_birth(machine* mp) noexcept {
 }
 
 }  // namespace
+
+void delete_closure(goroutine* gp) noexcept {
+  if (gp->outside_align_log2 != 0)
+    ::operator delete(gp->closure(), std::align_val_t{std::size_t{1} << gp->outside_align_log2});
+}
 
 void submit_new(machine* mp, goroutine* gp) noexcept {
   sanitizer::hb_release(gp);
@@ -50,8 +56,6 @@ void fill_in(machine* mp, goroutine* gp, const detail::birth& how) noexcept {
   gp->stack_size = how.stack_size;
   gp->name = how.name;
   gp->starts_locked = how.locked;
-  gp->lock_depth = 0;
-  gp->bound = nullptr;
 }
 
 }  // namespace
@@ -63,7 +67,8 @@ goroutine* newborn(void (*entry)(void*), void* arg) noexcept {
   if (gp == nullptr) return nullptr;
   fill_in(mp, gp, {});
   gp->entry = entry;
-  gp->closure = ::new (gp->inline_closure) void*(arg);
+  ::new (gp->inline_closure) void*(arg);
+  gp->outside_align_log2 = 0;
   gp->created_at = nullptr;
   // [order] relaxed: fixed while it runs, and timers fire in it
   gp->world = static_cast<decltype(gp->world)>(sched.world.load(relaxed));
@@ -91,7 +96,9 @@ void throw_nil_function() { throw bad_go(); }
 
 unborn conceive(const birth& how, std::size_t size, std::size_t align) {
   void* own = nullptr;
-  const bool fits = size <= rt::goroutine::inline_closure_size && align <= 8;
+  constexpr std::size_t block_align = 8;
+  const bool fits = size <= rt::goroutine::inline_closure_size && align <= block_align;
+  align = std::max(align, block_align);
   if (!fits) own = ::operator new(size, std::align_val_t{align});   // outside
   rt::goroutine* gp;
   {
@@ -103,16 +110,15 @@ unborn conceive(const birth& how, std::size_t size, std::size_t align) {
     if (own != nullptr) ::operator delete(own, std::align_val_t{align});
     throw std::bad_alloc();
   }
-  gp->closure = fits ? gp->inline_closure : own;
-  gp->closure_align_log2 = static_cast<std::uint8_t>(std::countr_zero(align));
   rt::sanitizer::hb_acquire(gp);                     // the block's last goroutine ended before
-  return {gp, gp->closure};
+  gp->outside_align_log2 = fits ? 0 : static_cast<std::uint8_t>(std::countr_zero(align));
+  if (!fits) ::new (gp->inline_closure) void*(own);
+  return {gp, gp->closure()};
 }
 
 void abandon(unborn u) noexcept {
   rt::goroutine* gp = u.gp;
-  if (gp->closure != gp->inline_closure)
-    ::operator delete(gp->closure, std::align_val_t{std::size_t{1} << gp->closure_align_log2});
+  rt::delete_closure(gp);
   rt::inside in;
   rt::free_goroutine(in->pp, gp);
 }

@@ -22,13 +22,21 @@ enum attention : std::uint32_t {
   attend_safe_point = 4,   // run the function of for_each_p
 };
 
+struct goroutine_cache {                  // g_cache.cpp
+  static constexpr std::uint32_t capacity = 64;
+  owned<std::uint32_t> count{0};
+  goroutine* blocks[capacity];
+  void push(goroutine* gp) noexcept { blocks[count] = gp; ++count; }
+  goroutine* pop() noexcept { return blocks[--count]; }
+};
+
 struct alignas(cache_line) processor {
   // ---- owner M only ----
   std::uint32_t id = 0;
   owned<std::uint32_t> schedtick{0};      // +1 per slice; Go's schedtick
   std::uint64_t next_id = 0, end_id = 0;  // goroutine ids handed out in batches
   owned<std::uint64_t> born{0}, ended{0}; // goroutines, for num_goroutine(): sums over all Ps
-  stack_list<goroutine, &goroutine::link> free_goroutines;
+  goroutine_cache free_goroutines;
   stack_cache stacks;
   owned<std::uint32_t> switches{0};       // +1 per switch, also along run_next: "this P is moving"
   std::uint32_t turn_yields = 0;          // yields in this turn of the ring, with others in the global queue

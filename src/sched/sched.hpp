@@ -129,6 +129,7 @@ std::size_t scavenge_goroutines() noexcept;              // gives whole free sla
 
 // ---- new_goroutine.cpp ----
 void submit_new(machine* mp, goroutine* gp) noexcept;    // a filled-in G becomes runnable
+void delete_closure(goroutine* gp) noexcept;             // its allocation, if it has one; outside
 
 // ---- claim.cpp ----
 bool claim_p(machine* mp) noexcept;                      // one M, one barrier; true: its P is the caller's

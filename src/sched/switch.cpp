@@ -55,14 +55,13 @@ void free_dead(void* arg) noexcept {                 // the commit of a goroutin
 
 void run_closure(goroutine* gp) {
   try {
-    gp->entry(gp->closure);
+    gp->entry(gp->closure());
   } catch (const goroutine_exit&) {
     // this_goroutine::exit(): everything is unwound. Any other exception finds no handler up to the end of
     // the stack, so terminate is called with the throwing frames intact.
   }
   if (gp->locals != nullptr && ports.end_goroutine != nullptr) ports.end_goroutine(gp);
-  if (gp->closure != gp->inline_closure)
-    ::operator delete(gp->closure, std::align_val_t{std::size_t{1} << gp->closure_align_log2});
+  delete_closure(gp);
 }
 
 // Inside, on the dying goroutine's own stack: it is not running any more but for us.

@@ -49,7 +49,7 @@ void run_main(void* p) {
 void fill_in_main(goroutine* gp, void (*entry)(void*), void* arg) noexcept {
   ::new (gp->inline_closure) main_closure{entry, arg};
   gp->entry = run_main;
-  gp->closure = gp->inline_closure;
+  gp->outside_align_log2 = 0;
   gp->id = sched.world.load(relaxed) == 1 ? 1 : new_goroutine_id(nullptr);   // [order] relaxed: ours
   gp->parent_id = 0;
   gp->created_at = nullptr;
@@ -57,8 +57,6 @@ void fill_in_main(goroutine* gp, void (*entry)(void*), void* arg) noexcept {
   gp->carried = {};
   gp->exiting = gp->fp_env = gp->starts_locked = false;
   gp->name = nullptr;
-  gp->bound = nullptr;
-  gp->lock_depth = 0;
   gp->is_main = true;
   const std::size_t limit = os::stack_limit();
   gp->stack_size = limit == 0 ? unlimited_main_stack : std::clamp<std::size_t>(limit, 64 << 10, 1 << 30);

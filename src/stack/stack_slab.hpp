@@ -17,37 +17,16 @@
 // All under one lock, except for what is marked atomic. System calls on single stacks are made outside it, by
 // whoever owns the stack at that moment.
 #pragma once
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/bitmap.hpp"
 #include "base/raw_lock.hpp"
 #include "stack/stack.hpp"
 
 namespace weft::inline v0::rt {
 
-// A set of at most 256 small numbers.
-class stack_set {
- public:
-  static constexpr unsigned capacity = 256;
-  bool has(unsigned i) const noexcept { return words_[i / 64] >> (i % 64) & 1; }
-  void add(unsigned i) noexcept { words_[i / 64] |= std::uint64_t{1} << (i % 64); }
-  void remove(unsigned i) noexcept { words_[i / 64] &= ~(std::uint64_t{1} << (i % 64)); }
-  void fill(unsigned count) noexcept { for (unsigned i = 0; i < count; ++i) add(i); }
-  unsigned lowest() const noexcept {   // of a set that is not empty
-    unsigned w = 0;
-    while (words_[w] == 0) ++w;
-    return w * 64 + static_cast<unsigned>(std::countr_zero(words_[w]));
-  }
-  unsigned highest() const noexcept {
-    unsigned w = capacity / 64 - 1;
-    while (words_[w] == 0) --w;
-    return w * 64 + 63 - static_cast<unsigned>(std::countl_zero(words_[w]));
-  }
-
- private:
-  std::uint64_t words_[capacity / 64] = {};
-};
+using stack_set = bitmap<256>;
 
 struct alignas(cache_line) stack_slab {
   enum class place : std::uint8_t { no_list, dirty_list, clean_list };

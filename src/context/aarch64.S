@@ -9,7 +9,8 @@
 //     sp +  80  x27, x28
 //
 // FPCR is cheap to read, so weft_switch carries the whole floating-point environment and weft_switch_fp is
-// the same function. Unwind rules: as in x86_64.S; there d8 to d15 go by their DWARF numbers, 72 to 79.
+// the same function. Unwind rules, and why a fresh context is begun by branches: as in x86_64.S. In the rules
+// d8 to d15 go by their DWARF numbers, 72 to 79.
 #if defined(__aarch64__)
 
 .macro function name
@@ -44,7 +45,7 @@
   .cfi_offset 79, -24
 .endm
 
-.macro restore_registers_and_return
+.macro restore_registers
   ldp x19, x20, [sp, #16]
   ldp x21, x22, [sp, #32]
   ldp x23, x24, [sp, #48]
@@ -76,7 +77,23 @@
   .cfi_same_value 77
   .cfi_same_value 78
   .cfi_same_value 79
+.endm
+
+// With sp at the lowest byte of a saved context.
+.macro resume
+  adrp x11, weft_context_begin_after_nop
+  add x11, x11, :lo12:weft_context_begin_after_nop
+  ldr x10, [sp, #8]
+  cmp x10, x11
+  b.eq 9f
+  .cfi_remember_state
+  restore_registers
   ret
+9:
+  .cfi_restore_state
+  restore_registers
+  .cfi_undefined x30
+  b weft_context_begin_after_nop
 .endm
 
   .text
@@ -111,7 +128,7 @@ weft_switch_fp:
   b.ne 2f
 1:
   .cfi_remember_state
-  restore_registers_and_return
+  resume
 2:
   .cfi_restore_state
   msr fpcr, x10
@@ -133,7 +150,7 @@ weft_jump:
   b.eq 1f
   msr fpcr, x10
 1:
-  restore_registers_and_return
+  resume
   .cfi_endproc
   .size weft_jump, . - weft_jump
 
@@ -176,7 +193,9 @@ weft_context_begin:
   .hidden weft_context_begin_after_nop
 weft_context_begin_after_nop:
   mov x0, x20
-  blr x19
+  adr x30, 1f               // a call, but for the predictor
+  br x19
+1:
   brk #1
   .cfi_endproc
   .size weft_context_begin, . - weft_context_begin

@@ -36,9 +36,9 @@ void weft_switch(context* from, context to) noexcept;
 // The same, and MXCSR too: needed when either side asked for it. Either function resumes what the other
 // saved; a context saved by weft_switch gets the initial MXCSR from weft_switch_fp.
 void weft_switch_fp(context* from, context to) noexcept;
-// Resumes `to`; the caller's stack is dead from here on. MXCSR: see reset_fp_env().
-[[noreturn]] void weft_jump(context to) noexcept;
 }
+// Resumes `to`; the caller's stack is dead from here on. MXCSR: see reset_fp_env().
+[[noreturn]] inline void jump(context to) noexcept;
 
 // Calls fn(arg) as if on top of the parked context `of`: unwinding inside fn goes on to of's frames. How a
 // dump walks the stack of a goroutine that is not running. fn runs on the caller's stack; `of` is unchanged.
@@ -66,3 +66,4 @@ inline void load_carried(const carried_state& s, const carried_home& home) noexc
 }  // namespace weft::inline v0::rt
 
 #include "context/carried.inl"
+#include "context/jump.inl"

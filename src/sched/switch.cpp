@@ -128,11 +128,11 @@ goroutine* leave_dead(machine* mp, goroutine* dead) noexcept {
   if (next != nullptr) {
     start_running(mp, next);
     sanitizer::before_switch(dead->fibre, next->fibre, next->on_stack.bottom, next->on_stack.size(), true);
-    weft_jump(next->saved);
+    jump(next->saved);
   }
   mp->current = nullptr;
   sanitizer::before_switch(dead->fibre, mp->g0_fibre, nullptr, 0, true);
-  weft_jump(mp->g0);
+  jump(mp->g0);
 }
 
 [[noreturn]] void goroutine_main(void* arg) {

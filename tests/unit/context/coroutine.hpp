@@ -78,7 +78,7 @@ class coroutine {
     body_(*this);
     done_ = true;
     before_switch(resumer_fibre_, fibre_, resumer_stack_.bottom, resumer_stack_.size, true);
-    rt::weft_jump(resumer_);
+    rt::jump(resumer_);
   }
 
   std::function<void(coroutine&)> body_;

@@ -36,7 +36,7 @@ void check_nobody_waits(chan_core& c) noexcept {
 bool chan_close(chan_core* c) noexcept {
   ready_batch woken;
   inside in;
-  c->lock.lock();
+  lock(*c);
   const bool first = !c->closed.load(relaxed);   // [order] relaxed: changed under the lock
   if (first) {
     sanitizer::hb_release(c);
@@ -44,7 +44,7 @@ bool chan_close(chan_core* c) noexcept {
     take_all(c->receivers, woken);
     take_all(c->senders, woken);
   }
-  c->lock.unlock();
+  unlock(*c);
   ready_all(woken);
   return first;
 }

@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t most_slots = 0xffffffff;
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 47;
 
-void release_channel(void* c) noexcept { static_cast<chan_core*>(c)->lock.unlock(); }
+void release_channel(void* c) noexcept { unlock(*static_cast<chan_core*>(c)); }
 
 struct contested_parking {   // of a contested wait, which nobody can resume before commit_parked
   chan_core* c;              // null: the nil channel
@@ -32,7 +32,7 @@ struct contested_parking {   // of a contested wait, which nobody can resume bef
 
 void unlock_contested(void* arg) noexcept {
   const contested_parking p = *static_cast<contested_parking*>(arg);
-  if (p.c) p.c->lock.unlock();
+  if (p.c) unlock(*p.c);
   commit_parked(p.gp);
 }
 
@@ -60,9 +60,9 @@ chan_status park_within(chan_queue chan_core::*queue, chan_core& c, void* slot, 
   sanitizer::hb_release(&w);
   contested_parking p{&c, w.gp};
   const woken_by by = scope.park(reason, unlock_contested, &p);
-  c.lock.lock();
+  lock(c);
   remove(c.*queue, &w);
-  c.lock.unlock();
+  unlock(c);
   if (by == woken_by::timeout) return chan_status::timed_out;
   if (by == woken_by::stop) return chan_status::stopped;
   sanitizer::hb_acquire(&w);
@@ -84,11 +84,11 @@ chan_status within(chan_core* c, chan_queue chan_core::*queue, void* slot, wait_
   const bool expired = scope.is_expired();
   inside_parking in;
   if (!c) return expired ? chan_status::timed_out : park_on_nil(nil_reason, scope);
-  c->lock.lock();
+  lock(*c);
   wakeup k;
   const attempt how = try_it(k);
   if (how == attempt::blocked && !expired) return park_within(queue, *c, slot, reason, scope);
-  c->lock.unlock();
+  unlock(*c);
   k.deliver();
   if (how == attempt::blocked) return chan_status::timed_out;
   return how == attempt::done ? chan_status::done : chan_status::closed;
@@ -105,30 +105,32 @@ chan_core* chan_make(std::ptrdiff_t capacity, std::size_t slot_size, chan_core::
   const auto n = static_cast<std::uint64_t>(capacity);   // a negative one is huge
   if (n > most_slots || n * slot_size > most_bytes) detail::throw_bad_chan_size();
   void* block = ::operator new(std::max(sizeof(chan_core), chan_core::first_slot + n * slot_size));
-  return ::new (block)
+  auto* c = ::new (block)
       chan_core(static_cast<std::uint32_t>(n), static_cast<std::uint16_t>(slot_size), drop);
+  choose_bias(*c);
+  return c;
 }
 
 bool chan_send(chan_core* c, const void* value) {
   inside_parking in;
-  c->lock.lock();
+  lock(*c);
   wakeup k;
   const attempt how = send_locked(*c, value, k);
   if (how == attempt::blocked) [[unlikely]]
     return park_in(&chan_core::senders, *c, const_cast<void*>(value), wait_reason::chan_send);
-  c->lock.unlock();
+  unlock(*c);
   k.deliver();
   return how == attempt::done;
 }
 
 bool chan_recv(chan_core* c, void* place) {
   inside_parking in;
-  c->lock.lock();
+  lock(*c);
   wakeup k;
   const attempt how = recv_locked(*c, place, k);
   if (how == attempt::blocked) [[unlikely]]
     return park_in(&chan_core::receivers, *c, place, wait_reason::chan_receive);
-  c->lock.unlock();
+  unlock(*c);
   k.deliver();
   return how == attempt::done;
 }
@@ -136,10 +138,10 @@ bool chan_recv(chan_core* c, void* place) {
 chan_status chan_try_send(chan_core* c, const void* value) noexcept {
   if (c->send_would_block()) return chan_status::would_block;
   inside in;
-  c->lock.lock();
+  lock(*c);
   wakeup k;
   const attempt how = send_locked(*c, value, k);
-  c->lock.unlock();
+  unlock(*c);
   k.deliver();
   return to_status(how);
 }
@@ -147,10 +149,10 @@ chan_status chan_try_send(chan_core* c, const void* value) noexcept {
 chan_status chan_try_recv(chan_core* c, void* place) noexcept {
   if (c->recv_would_block()) return chan_status::would_block;
   inside in;
-  c->lock.lock();
+  lock(*c);
   wakeup k;
   const attempt how = recv_locked(*c, place, k);
-  c->lock.unlock();
+  unlock(*c);
   k.deliver();
   return to_status(how);
 }

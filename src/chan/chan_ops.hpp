@@ -1,6 +1,6 @@
 // chan_ops.hpp — what one send or one receive does under the channel's lock.
 //
-//   inside; c.lock.lock();
+//   inside; lock(c);
 //   wakeup k;
 //   switch (send_locked(c, value, k)) {
 //     case attempt::done:    unlock; k.deliver();        <- never the other way round
@@ -16,6 +16,7 @@
 #pragma once
 #include <cstring>
 
+#include "chan/chan_lock.hpp"
 #include "context/sanitizer.hpp"
 #include "timer/timer_channel.hpp"
 #include "wait/waiter.hpp"

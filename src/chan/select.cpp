@@ -96,7 +96,7 @@ void selection::lock_all() noexcept {
   chan_core* last = nullptr;
   for (std::uint32_t i = 0; i < live_; ++i) {
     chan_core* c = cases_[lock_order_[i]].core;
-    if (c != last) c->lock.lock();
+    if (c != last) lock(*c);
     last = c;
   }
 }
@@ -105,7 +105,7 @@ void selection::unlock_all() noexcept {
   chan_core* last = nullptr;
   for (std::uint32_t i = live_; i-- > 0;) {
     chan_core* c = cases_[lock_order_[i]].core;
-    if (c != last) c->lock.unlock();
+    if (c != last) unlock(*c);
     last = c;
   }
 }
@@ -142,9 +142,9 @@ void selection::leave_queues(std::uint32_t fired) noexcept {
     const std::uint32_t index = lock_order_[i];
     if (index == fired && !early_) continue;
     chan_core* c = cases_[index].core;
-    c->lock.lock();
+    lock(*c);
     remove(queue_of(cases_[index]), waiters_ + index);
-    c->lock.unlock();
+    unlock(*c);
   }
 }
 

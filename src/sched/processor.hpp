@@ -51,6 +51,8 @@ struct alignas(cache_line) processor {
   run_queue queue;                        // the thief's half of its interface: any thread
   alignas(cache_line) timer_heap timers;
 
+  atomic<std::uint32_t> bias_debt{0};     // so many channels it makes without a bias (chan_lock.hpp)
+
   // ---- sysmon ----
   alignas(cache_line) std::uint32_t seen_tick = 0;
   std::int64_t seen_when = 0;              // since when schedtick is what it is

@@ -25,7 +25,7 @@ struct timer_channel {
   std::int64_t period;             // 0: once
 
   timer_channel(std::int64_t first, std::int64_t every) noexcept
-      : core(1, sizeof(detail::tick), nullptr), when(first), period(every) {
+      : core(1, sizeof(detail::tick), nullptr), when(first), period(every) {   // never biased: any P fires it
     core.timed = true;
   }
   static timer_channel& of(chan_core& c) noexcept { return reinterpret_cast<timer_channel&>(c); }
@@ -81,11 +81,11 @@ void hand_over(timer_channel& t, ready_batch& out) noexcept {
 
 std::int64_t fire(timer_node& node, std::int64_t now, ready_batch& out) noexcept {
   auto& t = *static_cast<timer_channel*>(timer_slot::of(node).owner);
-  if (!t.core.lock.try_lock()) return now + retry_after;   // I2
+  if (!t.core.lock.shared.try_lock()) return now + retry_after;   // I2
   t.refresh(now);
   hand_over(t, out);
   const std::int64_t next = t.has_receiver() && t.when != stopped ? t.when : timer_node::disarmed;
-  t.core.lock.unlock();
+  t.core.lock.shared.unlock();
   return next;
 }
 
@@ -125,7 +125,7 @@ recv_chan<tick> make_timer_channel(std::int64_t when, std::int64_t period) {
 bool stop_timer_channel(const recv_chan<tick>& channel) noexcept {
   auto& t = rt::timer_channel::of(*chan_access::core(channel));
   rt::inside in;
-  rt::locked guard(t.core.lock);
+  rt::locked guard(t.core.lock.shared);
   rt::quiesce(t.slot->node);
   return t.forget();
 }
@@ -134,7 +134,7 @@ bool reset_timer_channel(const recv_chan<tick>& channel, std::int64_t when, std:
   auto& t = rt::timer_channel::of(*chan_access::core(channel));
   rt::inside in;
   rt::sanitizer::hb_release(t.core.slot(0));
-  rt::locked guard(t.core.lock);
+  rt::locked guard(t.core.lock.shared);
   rt::quiesce(t.slot->node);
   const bool had = t.forget();
   t.when = when;

@@ -37,12 +37,21 @@ struct chan_queue {
   waiter* tail = nullptr;
 };
 
+// Biased to a P, or shared: src/chan/chan_lock.hpp.
+struct chan_lock {
+  static constexpr std::uint16_t nobody = 0xffff, no_processor = 0xfffe;
+  ranked_lock<lock_rank::channel> shared;
+  atomic<std::uint16_t> bias{nobody};   // the id of the P that needs no `shared`
+  atomic<bool> in_bias{false};          // that P holds the lock, or tries to
+  atomic<bool> revoked{true};           // it is shared for good
+};
+
 // Not aligned to a line: an aligned operator new costs 70 ns more than the plain one.
 struct alignas(16) chan_core {
   using drop_fn = void (*)(void* slot) noexcept;   // destroys the value in a slot; null: nothing to do
 
   // ---- line 0: under the lock; count, closed and the heads are also looked at without it ----
-  ranked_lock<lock_rank::channel> lock;
+  chan_lock lock;
   atomic<std::uint32_t> count{0};       // slots in use
   std::uint32_t capacity;
   std::uint32_t send_at = 0;            // the slot that the next send fills

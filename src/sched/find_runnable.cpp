@@ -41,17 +41,6 @@ bool attend(machine* mp) noexcept {
   return false;
 }
 
-// What gp will touch first when it runs; it has been out of the caches for a while.
-inline void prefetch_start(const goroutine* gp) noexcept {
-  if (gp->is_started()) {
-    __builtin_prefetch(gp->saved.sp);
-    __builtin_prefetch(static_cast<std::byte*>(gp->saved.sp) + cache_line);
-  } else {
-    __builtin_prefetch(&gp->entry);
-    __builtin_prefetch(&gp->inline_closure);
-  }
-}
-
 // ---- the global queue: a batch leaves it under the lock, and enters our ring after it ----
 
 struct global_batch {

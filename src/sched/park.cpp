@@ -175,10 +175,12 @@ void ready_all(ready_batch& batch) noexcept {
     else if (gp->status.load(relaxed) != g_status::abandoned) {   // [order] relaxed: as in ready()
       emit(event::goroutine_unblock, gp->id);
       gp->status.store(g_status::runnable, relaxed);
-      if (mp->pp == nullptr)
+      if (mp->pp == nullptr) {
         others.push_back(gp);
-      else
+      } else {
+        prefetch_start(gp);
         put_local(mp->pp, gp);                       // in order: a batch has no favourite for run_next
+      }
     }
   }
   if (mp->pp == nullptr)

@@ -10,6 +10,8 @@
 //   poll_until > when? break the wait      earliest of all again; sleep until then
 #include "sched/timers.hpp"
 
+#include <algorithm>
+
 #include "os/os.hpp"
 #include "sched/sched.hpp"
 
@@ -31,11 +33,25 @@ void wake_poller(std::int64_t when) noexcept {
   if (sched.polling.load(relaxed) && sched.poll_until.load(relaxed) > when) poller.break_wait();
 }
 
+namespace {
+
+// Woken goroutines wait for their turn in our ring, but not too many at once: the rest stays in the heap,
+// where it waits in the order of its deadlines, and not behind a whole global queue. At least a few go, if
+// the ring is full of others.
+std::uint32_t room_for_woken() noexcept {
+  constexpr std::uint32_t most = 32, least = 4;
+  const processor* mine = this_machine()->pp;
+  if (mine == nullptr) return UINT32_MAX;
+  return std::max(least, most - std::min(most, mine->queue.size()));
+}
+
+}  // namespace
+
 std::int64_t run_timers(processor* pp, std::int64_t now) noexcept {
   const std::int64_t earliest = pp->timers.earliest();
   if (earliest > now) return earliest;
   ready_batch batch;
-  const std::int64_t next = pp->timers.run_due(now, batch);
+  const std::int64_t next = pp->timers.run_due(now, batch, room_for_woken());
   ready_all(batch);
   return next;
 }

@@ -92,8 +92,9 @@ class timer_heap {
 
   // Arms a disarmed node (or moves an armed one) to `when`. True: it is now the earliest of this heap.
   bool arm(timer_node& node, std::int64_t when) noexcept;
-  // Fires what is due at `now`. Returns the earliest remaining instant, os::forever if none.
-  std::int64_t run_due(std::int64_t now, ready_batch& out) noexcept;
+  // Fires what is due at `now`, the earliest first, but looks at `most` entries only. Returns the earliest
+  // remaining instant, os::forever if none.
+  std::int64_t run_due(std::int64_t now, ready_batch& out, std::uint32_t most = UINT32_MAX) noexcept;
   // May be that of a zombie. [order] relaxed: a hint for the scheduler; exactness comes from the lock in
   // run_due().
   std::int64_t earliest() const noexcept { return earliest_.load(relaxed); }

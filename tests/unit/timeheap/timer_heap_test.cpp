@@ -53,6 +53,22 @@ T& lasting(Args... args) {
   return *made;
 }
 
+TEST_F(timer_heap_test, looks_at_so_many_and_leaves_the_later_ones) {
+  constexpr int count = 100;
+  auto& nodes = lasting<std::vector<node>>(count);
+  for (int i = 0; i < count; ++i) heap.arm(nodes[static_cast<std::size_t>(i)], (i * 37) % count);
+  std::size_t fired = 0;
+  for (std::uint32_t most : {1u, 31u, 32u, 33u}) {
+    batch.fired.clear();
+    const int64_t next = heap.run_due(1000, batch, most);
+    EXPECT_EQ(batch.fired.size(), most);
+    fired += most;
+    EXPECT_EQ(next, static_cast<int64_t>(fired));
+    EXPECT_EQ(heap.live(), count - fired);
+  }
+  EXPECT_EQ(run(1000), 3u);
+}
+
 TEST_F(timer_heap_test, fires_in_order_and_only_what_is_due) {
   constexpr int count = 5000;
   auto& nodes = lasting<std::vector<node>>(count);

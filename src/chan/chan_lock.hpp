@@ -20,15 +20,15 @@
 // without: a channel a request, given to another P each time, pays 4 ns.
 // Inside only: a P is used by one M at a time, and none is taken away from an M that is inside.
 #pragma once
-#include "sched/processor.hpp"
 #include "context/thread_pointer.hpp"
 #include "sched/machine.hpp"
+#include "sched/processor.hpp"
 #include "weft/detail/chan_core.hpp"
 
 namespace weft::inline v0::rt {
 
 void lock_against_bias(chan_core& c) noexcept;               // takes it away, if there is still one
-void choose_bias(chan_core& c) noexcept;                     // a new channel, before anybody knows it; outside
+void choose_bias(chan_core& c) noexcept;                     // of a new channel, known to nobody yet; outside
 
 inline std::uint16_t bias_of(const processor* pp) noexcept {
   return pp != nullptr ? static_cast<std::uint16_t>(pp->id) : chan_lock::no_processor;

@@ -12,12 +12,13 @@
 // MXCSR (reading it costs 5 ns); weft_switch_fp, when it meets that 0, loads weft_initial_mxcsr.
 //
 // The frame looks the same before and after rsp is replaced, so one set of unwind rules serves both sides.
-// The return-address predictor is a stack of its own, which no switch exchanges. It stays right as long as all
-// who come and go look alike to it:
+// The return-address predictor is a stack of its own, which no switch exchanges. It stays right as long as
+// all who come and go look alike to it:
 //   - a parked context was left by a call and is resumed by a `ret`. Two goroutines that yield in the same
 //     code: 4 ns with ret, 28 with pop and an indirect jump; four calls deep, 9 and 72;
-//   - a fresh one is begun by jumps, and ended by a jump (jump.inl), not a call: together they are one long call
-//     of weft_switch, and the `ret` in weft_jump is the return from it.
+//   - a fresh one is begun by jumps, and ended by a jump (jump.inl), not a call: together they are one long
+//     call of weft_switch, and the `ret` in weft_jump is the return from it. A calling convention without
+//     that: start, run, join costs 140 ns instead of 80.
 #if defined(__x86_64__)
 
 .macro function name

@@ -58,7 +58,7 @@ void take_global(global_batch& batch, std::uint32_t max) noexcept {   // under l
 // The first is for us to run. Until the others are in the ring nobody sees them, so look for sleepers then.
 goroutine* admit(processor* pp, const global_batch& batch) noexcept {
   if (batch.count == 0) return nullptr;
-  constexpr std::uint32_t ahead = 12;                // blocks lie anywhere: fetch them before they are looked at
+  constexpr std::uint32_t ahead = 12;                // blocks lie anywhere: fetched before they are looked at
   for (std::uint32_t i = 1; i < batch.count; ++i) {
     if (i + ahead < batch.count) __builtin_prefetch(batch.gs[i + ahead]);
     prefetch_start(batch.gs[i]);

@@ -1,5 +1,5 @@
-// g_cache.cpp — blocks for goroutines: type-stable slabs, a bitmap of free ones per slab, a few in hand per P.
-// Their ids.
+// g_cache.cpp — blocks for goroutines: type-stable slabs with a bitmap of the free ones, a few in hand per P.
+// And their ids.
 //
 //   slab of 2 MiB, aligned:  | header | block 0 | block 1 | ... |      8,186 blocks of 256 bytes
 //
@@ -33,7 +33,9 @@ struct slab {
   std::uint32_t no_free_below;                       // under lock: a hint for `free`
   atomic<std::uint32_t> carved;                      // blocks ever used; changes under the lock
   bitmap<blocks_per_slab> free;                      // under lock: carved, and nobody's
-  goroutine* block(std::uint32_t i) noexcept { return reinterpret_cast<goroutine*>(this) + header_blocks + i; }
+  goroutine* block(std::uint32_t i) noexcept {
+    return reinterpret_cast<goroutine*>(this) + header_blocks + i;
+  }
   std::uint32_t index_of(const goroutine* gp) noexcept { return static_cast<std::uint32_t>(gp - block(0)); }
   // [order] relaxed: under the lock
   bool is_full() const noexcept { return free_count == 0 && carved.load(relaxed) == blocks_per_slab; }

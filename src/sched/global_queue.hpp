@@ -40,7 +40,7 @@ class global_queue {
   void drop_front() noexcept;
   bool put_back(goroutine* gp) noexcept;
   bool put_front(goroutine* gp) noexcept;
-  void add(std::uint32_t n) noexcept { size_.store(size_.load(relaxed) + n, relaxed); }   // [order] as in size()
+  void add(std::uint32_t n) noexcept { size_.store(size_.load(relaxed) + n, relaxed); }   // [order] as size()
 
   chunk* front_ = nullptr;
   chunk* back_ = nullptr;

@@ -55,7 +55,8 @@ class lease_word {
   void hold(std::uint32_t processor_id) noexcept { set(look().next(lease_state::held, processor_id)); }
   void drop() noexcept { set(look().next(lease_state::none)); }
   // The M as its own claimer: the P is taken, and `mine_` is left behind, so that the next crossing notices.
-  void surrender() noexcept { word_.store(look().next(lease_state::taken).bits, release); }   // [order] as set()
+  // [order] release: as in set()
+  void surrender() noexcept { word_.store(look().next(lease_state::taken).bits, release); }
   void copy(value v) noexcept { mine_ = v.bits; }
 
   // Anybody. [order] acq_rel: the P's contents travel with the lease.

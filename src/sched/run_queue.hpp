@@ -117,7 +117,7 @@ class run_queue : public stealable_queue {
       old = run_next_.exchange(gp, acq_rel);                      // [order] acq_rel: hands over both Gs
     } else {
       old = run_next_.load(relaxed);                              // [order] relaxed: put here by us
-      run_next_.store(gp, release);                               // [order] release: publishes the G to a thief
+      run_next_.store(gp, release);                               // [order] release: publishes it to a thief
     }
     owner_at_next_.store(false, release);                         // O3. [order] release: pairs with T2
     return old;

@@ -1,4 +1,4 @@
-// chan_lock_test.cpp — the biased lock of a channel: one holder at a time, whoever takes the bias away and when.
+// chan_lock_test.cpp — a channel's biased lock: one holder at a time, whoever takes the bias away and when.
 #include "chan/chan_lock.hpp"
 
 #include <atomic>

@@ -225,7 +225,8 @@ TEST(proc_test, TestPingPongHog) {
       auto a = weft::make_chan<bool>(), b = weft::make_chan<bool>();
       auto side = [&stop_it, turns, work](weft::chan<bool> in, weft::chan<bool> out) {
         while (in.recv()) {
-          for (volatile int i = 0; i < work; i = i + 1) {}
+          volatile int i = 0;
+          while (i < work) i = i + 1;
           turns->fetch_add(1);
           if (stop_it) break;
           out.send(true);

@@ -83,7 +83,9 @@ TEST(traceback_test, TestTracebackSystem) {   // WEFT_TRACEBACK=system: gp, m, m
   EXPECT_TRUE(std::regex_search(r.err, header)) << r;
   static const std::regex parked("\ngoroutine 1 gp=0x[0-9a-f]+ m=nil \\[");
   EXPECT_TRUE(std::regex_search(r.err, parked)) << r;
-  if (have_symbolizer()) EXPECT_NE(r.err.find("weft::v0::rt::park"), r.err.npos) << r;
+  if (have_symbolizer()) {
+    EXPECT_NE(r.err.find("weft::v0::rt::park"), r.err.npos) << r;
+  }
 }
 
 TEST(traceback_test, TracebackLevels) {

@@ -156,7 +156,7 @@ class send_side {
   template <class From>
   result<void> try_send_any(From& value) const {
     rt::chan_core* c = core();
-    if (!c || c->send_would_block()) return errc::full;   // before anything is built
+    if (!c || c->send_would_block()) return rt::chan_polled(), errc::full;   // before anything is built
     outgoing<T> out(value);
     return finish(rt::chan_try_send(c, out.data()), out, value);
   }
@@ -194,7 +194,7 @@ class recv_side {
   // Does not park. errc::empty (always on nil) or errc::closed (and empty).
   result<T> try_recv() const {
     rt::chan_core* c = core();
-    if (!c || c->recv_would_block()) return errc::empty;
+    if (!c || c->recv_would_block()) return rt::chan_polled(), errc::empty;
     incoming<T> in;
     return finish(rt::chan_try_recv(c, in.place()), in);
   }

@@ -135,8 +135,14 @@ bool chan_recv(chan_core* c, void* place) {
   return how == attempt::done;
 }
 
+void chan_polled() noexcept {
+  machine* mp = this_machine();
+  // [order] relaxed: a request, no data with it
+  if (mp != nullptr && mp->mark.load(relaxed) != 0) [[unlikely]] leave_slow(mp);
+}
+
 chan_status chan_try_send(chan_core* c, const void* value) noexcept {
-  if (c->send_would_block()) return chan_status::would_block;
+  if (c->send_would_block()) return chan_polled(), chan_status::would_block;
   inside in;
   lock(*c);
   wakeup k;
@@ -147,7 +153,7 @@ chan_status chan_try_send(chan_core* c, const void* value) noexcept {
 }
 
 chan_status chan_try_recv(chan_core* c, void* place) noexcept {
-  if (c->recv_would_block()) return chan_status::would_block;
+  if (c->recv_would_block()) return chan_polled(), chan_status::would_block;
   inside in;
   lock(*c);
   wakeup k;

@@ -114,8 +114,7 @@ void start_spinning(machine* mp) noexcept {
 
 bool somebody_has_work() noexcept {
   if (sched.global.size() != 0) return true;
-  // [order] relaxed: it changes while the world is stopped; a P missed or seen too early has no work
-  const std::uint32_t n = sched.maxprocs.load(relaxed);
+  const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
   for (std::uint32_t i = 0; i < n; ++i)
     if (!sched.processors[i].queue.empty()) return true;
   return false;
@@ -123,7 +122,7 @@ bool somebody_has_work() noexcept {
 
 std::int64_t earliest_timer() noexcept {
   std::int64_t when = os::forever;
-  const std::uint32_t n = sched.maxprocs.load(relaxed);   // [order] relaxed: as in somebody_has_work()
+  const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
   for (std::uint32_t i = 0; i < n; ++i) when = std::min(when, sched.processors[i].timers.earliest());
   return when;
 }

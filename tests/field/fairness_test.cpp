@@ -90,6 +90,19 @@ TEST(field, F03_requests_beside_a_yield_loop) {
   });
 }
 
+// A goroutine that polls has a slice like any other.
+TEST(fairness, PollingAnEmptyChannelLetsOthersRun) {
+  with_procs(1, [] {
+    auto c = weft::make_chan<int>();
+    auto full = weft::make_chan<int>(1);
+    full.send(0);
+    weft::go([c] { c.send(1); });
+    while (!c.try_recv()) {}
+    weft::go([full] { full.recv(); });
+    while (!full.try_send(2)) {}
+  });
+}
+
 // A full local queue must spill, not wait for its own drainer.
 TEST(field, F04) {
   with_procs(4, [] {

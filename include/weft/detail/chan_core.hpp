@@ -109,6 +109,9 @@ bool chan_recv(chan_core* c, void* place);
 // Do not park: done, closed or would_block.
 chan_status chan_try_send(chan_core* c, const void* value) noexcept;
 chan_status chan_try_recv(chan_core* c, void* place) noexcept;
+// After a look from outside that found nothing to do: a goroutine that does nothing but look over and over
+// again has a slice too, and this is where it ends. Keeps the thread.
+void chan_polled() noexcept;
 // Park within limits: done, closed, timed_out or stopped. A null core is the nil channel. A stop request that
 // came before the call wins over everything; a value that can move at once wins over a deadline in the past.
 chan_status chan_send_within(chan_core* c, const void* value, const detail::wait_limits& limits);

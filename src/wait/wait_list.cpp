@@ -9,18 +9,18 @@ namespace {
 
 // What the commit needs; on the parked goroutine's stack, so read before that may run again.
 struct parking {
-  parting_lock& lock;
+  wait_list_lock& lock;
   goroutine* gp;
 };
 
-void release_list(void* arg) noexcept { static_cast<parking*>(arg)->lock.unlock(lock_rank::wait_list); }
+void release_list(void* arg) noexcept { static_cast<parking*>(arg)->lock.unlock(); }
 
 // The parked bit goes first, under the lock: I3. A deadline or a stop request may wake the goroutine from
 // then on; it needs the lock before it can go away.
 void release_contested(void* arg) noexcept {
   auto [lock, gp] = *static_cast<parking*>(arg);
   const bool claimed = !gp->wait.commit_parked();
-  lock.unlock(lock_rank::wait_list);
+  lock.unlock();
   if (claimed) [[unlikely]] ready(gp);
 }
 

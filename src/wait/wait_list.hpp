@@ -21,8 +21,10 @@
 
 namespace weft::inline v0::rt {
 
+using wait_list_lock = ranked_lock<lock_rank::wait_list>;
+
 struct wait_list_access {
-  static parting_lock& lock(detail::wait_list& list) noexcept { return list.lock_; }
+  static wait_list_lock& lock(detail::wait_list& list) noexcept { return list.lock_; }
   static atomic<waiter*>& head(detail::wait_list& list) noexcept { return list.head_; }
   static waiter*& tail(detail::wait_list& list) noexcept { return list.tail_; }
 };
@@ -34,8 +36,8 @@ class waiting {
   waiting(detail::wait_list& list, detail::wait_list& locked_by) noexcept
       : list_(list), lock_(wait_list_access::lock(locked_by)) {}
 
-  void lock() noexcept { lock_.lock(lock_rank::wait_list); }
-  void unlock() noexcept { lock_.unlock(lock_rank::wait_list); }
+  void lock() noexcept { lock_.lock(); }
+  void unlock() noexcept { lock_.unlock(); }
 
   // ---- under the lock ----
   // May count waiters that gave up and have not yet taken themselves out.
@@ -74,7 +76,7 @@ class waiting {
   void remove(waiter& w) noexcept;
 
   detail::wait_list& list_;
-  parting_lock& lock_;
+  wait_list_lock& lock_;
 };
 
 }  // namespace weft::inline v0::rt

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "weft/detail/deadline.hpp"
-#include "weft/detail/parting_lock.hpp"
+#include "weft/detail/raw_lock.hpp"
 
 namespace weft::inline v0::rt {
 struct waiter;
@@ -32,7 +32,7 @@ class wait_list {
   friend struct rt::wait_list_access;
   void check_destroyed_slow(const char* kind) noexcept;
 
-  rt::parting_lock lock_;
+  rt::ranked_lock<rt::lock_rank::wait_list> lock_;
   rt::atomic<rt::waiter*> head_{nullptr};   // changed under the lock; atomic for seems_empty() alone
   rt::waiter* tail_ = nullptr;
 };

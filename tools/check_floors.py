@@ -7,6 +7,7 @@
   banned    in src/: std::mutex, std::thread, thread_local, preprocessor conditionals outside platform files
   readme    the program in README.md is examples/hello.cpp
   links     relative links of README.md, CONTRIBUTING.md and docs/ lead somewhere
+  private   no committed text refers to a document that the repository does not have
   order     in src/: a memory order that is not the default one is explained by an [order] comment near it
 
 Exit status 1 and one line a finding, `FILE:LINE: RULE: TEXT`. Run by CTest as `tidy`.
@@ -23,15 +24,15 @@ FLOORS = {
     "context": 1, "stack": 1, "timeheap": 1, "event": 1,
     "sched": 2,
     "wait": 3,
-    "chan": 4, "sync": 4, "timer": 4, "netpoll": 4,
-    "net": 5, "task": 5,
+    "chan": 4, "sync": 4, "timer": 4,
+    "task": 5,
     "observe": 6,
-    "hook": 7,
 }
 # Public headers belong to the floor that implements them; those of weft/detail/ are looked through instead.
 PUBLIC_FLOORS = {
-    "chan": 4, "select": 4, "mutex": 4, "shared_mutex": 4, "condition_variable": 4, "semaphore": 4,
-    "latch": 4, "barrier": 4, "once": 4, "wait_group": 4, "timer": 4, "weft": 6,
+    "chan": 4, "select": 4, "selector": 4, "mutex": 4, "shared_mutex": 4, "condition_variable": 4,
+    "semaphore": 4, "latch": 4, "barrier": 4, "once": 4, "wait_group": 4, "timer": 4,
+    "join_handle": 5, "goroutine_local": 5, "dump": 6, "weft": 6,
 }
 
 # Platform files: here the preprocessor may ask where it is compiled; for the debug checks it may everywhere.
@@ -48,6 +49,7 @@ BANNED = {
 ORDER = re.compile(r"[(,?:]\s*(?:rt::)?(relaxed|acquire|release|acq_rel)\s*(?=[,):])"
                    r"|\bmemory_order_(relaxed|acquire|release|acq_rel)\b")
 EXPLAINED = re.compile(r"\[order\]|\b(relaxed|acquire|release|acq_rel)\b[^/]*:", re.I)
+PRIVATE = re.compile(r"\bPROTOCOL[S]\b")   # not written as it reads: this file is looked at too
 MAX_COLUMNS, MAX_LINES, ORDER_REACH = 110, 500, 4
 
 findings = []
@@ -85,17 +87,20 @@ def split_comments(lines):
         yield code, comment
 
 
-def source_files():
+def all_files():
     """What git knows or would add; without git, what is there."""
     try:
         out = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-co", "--exclude-standard"],
                              cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     except (OSError, subprocess.CalledProcessError):
         out = [str(p.relative_to(ROOT)) for p in ROOT.rglob("*")]
-    for name in sorted(set(out)):
-        wanted = re.match(r"(src|include|tests|examples|bench|tools)/", name)
-        if wanted and not name.startswith("bench/peers/") and (ROOT / name).is_file():
-            yield name
+        out = [name for name in out if not name.startswith(("build/", ".git/"))]
+    return [name for name in sorted(set(out)) if (ROOT / name).is_file()]
+
+
+def is_source(name):
+    wanted = re.match(r"(src|include|tests|examples|bench|tools)/", name)
+    return wanted and not name.startswith("bench/peers/") and re.search(r"\.(hpp|cpp|inl|S|py|sh)$", name)
 
 
 def check_include(path, line, target):
@@ -163,6 +168,13 @@ def check_file(path):
             explained_at = check_order(path, number, code, comments, explained_at)
 
 
+def check_private(path):
+    text = (ROOT / path).read_text(encoding="utf-8", errors="replace")
+    for number, line in enumerate(text.split("\n"), 1):
+        if match := PRIVATE.search(line):
+            report(path, number, "private", f"{match.group()} is not in the repository")
+
+
 def check_readme():
     shown = re.search(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     program = (ROOT / "examples/hello.cpp").read_text().split("\n", 1)[1]  # without its opening comment
@@ -182,8 +194,9 @@ def check_links():
 
 def main():
     files = 0
-    for path in source_files():
-        if re.search(r"\.(hpp|cpp|inl|S|py|sh)$", path):
+    for path in all_files():
+        check_private(path)
+        if is_source(path):
             files += 1
             check_file(path)
     check_readme()

@@ -39,7 +39,7 @@ void set_timer_slack(std::uint64_t ns) noexcept;        // of the calling thread
 void yield_thread() noexcept;                           // sched_yield
 void sleep_ns(std::int64_t ns) noexcept;                // of the thread; resumes after EINTR
 // pthread_create with a stack of our own, all signals blocked if `block_signals`. Takes libc's locks: the
-// template thread only (PROTOCOLS 0.2, 0.4), or a thread outside the runtime. 0 or a negative errno.
+// template thread only (src/sched/threads.hpp), or a thread outside the runtime. 0 or a negative errno.
 int start_thread(const char* name, void (*body)(void*), void* arg, bool block_signals) noexcept;
 void name_thread(const char* name) noexcept;            // of the calling thread, at most 15 bytes
 int count_threads() noexcept;                           // tasks of this process; negative without /proc

@@ -14,7 +14,8 @@
 // I1  a stack is owned by exactly one goroutine, or by one cache, or lies free in its slab
 // I2  the default class comes from slabs (stack_slab.cpp); any other size from a mapping of its own, also
 //     recycled (stack_large.cpp)
-// I3  no function here blocks on anything but the `slab` lock, and none calls malloc (PROTOCOLS 0.2)
+// I3  no function here blocks on anything but the `slab` lock, and none calls malloc: all of them may be
+//     called inside the runtime
 // I4  the guard is set once, when a stack is first handed out, and stays
 //
 // The guard ladder (stack_guard.cpp): MADV_GUARD_INSTALL if it works (probed by effect), else mprotect while
@@ -45,7 +46,7 @@ void stack_init(const stack_limits& limits) noexcept;
 std::size_t stack_default_size() noexcept;
 
 // A stack with at least `size` usable bytes (0: the default). Empty when address space, memory or (strict)
-// guards have run out: the caller decides what that means (PROTOCOLS 6).
+// guards have run out: the caller decides what that means (src/sched/stackless.cpp).
 stack stack_allocate(std::size_t size) noexcept;
 void stack_free(stack s) noexcept;
 

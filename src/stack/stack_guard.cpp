@@ -1,4 +1,4 @@
-// stack_guard.cpp — the guard ladder: marker, protection, none. PROTOCOLS 6.
+// stack_guard.cpp — the guard ladder of stack.hpp: marker, protection, none.
 //
 // The probe goes by effect, not by what the call returns: qemu-user reports success for MADV_GUARD_INSTALL
 // and does nothing. write(2) from the guard must give EFAULT.

@@ -114,7 +114,8 @@ void large_stack_counts(stack_counts& into) noexcept;
 
 void stack_scavenge_period(std::int64_t ns) noexcept;      // for tests: half a second is long
 
-std::byte* map_stack_memory(std::size_t bytes) noexcept;   // PROTOCOLS 6, in that order
+// Read-write address space in small pages that nothing makes resident; null: there is none left.
+std::byte* map_stack_memory(std::size_t bytes) noexcept;
 std::size_t stack_colour(std::uint32_t number) noexcept;
 
 extern stack_slabs slabs_of_default_size;

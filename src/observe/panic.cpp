@@ -15,7 +15,7 @@
 #include "base/check.hpp"
 #include "base/print.hpp"
 #include "observe/goroutine_dump.hpp"
-#include "observe/stack_overflow.hpp"
+#include "observe/overflow_report.hpp"
 #include "os/linux/fault.hpp"
 #include "sched/sched.hpp"
 

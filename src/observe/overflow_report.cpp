@@ -1,9 +1,9 @@
-// stack_overflow.cpp — Go's text for it, on the alternate signal stack.
+// overflow_report.cpp — Go's text for it, on the alternate signal stack.
 //
 //   SIGSEGV --> guard of a goroutine's stack (stack floor) --> report_goroutine
-//           --> otherwise: just below a thread stack that the runtime runs on --> report_thread
+//           --> otherwise: just below a thread stack that the runtime runs on --> the same report for g0
 //           --> otherwise: the handler that was there before
-#include "observe/stack_overflow.hpp"
+#include "observe/overflow_report.hpp"
 
 #include <signal.h>
 
@@ -16,10 +16,10 @@
 namespace weft::inline v0::rt {
 namespace {
 
-constexpr std::uintptr_t reach = 64 * 1024;   // how far below a stack an overflow is recognised (PROTOCOLS 6)
+constexpr std::uintptr_t reach = 64 * 1024;   // how far below a stack an overflow is recognised
 
-[[noreturn]] void die_of_overflow(const char* whose, std::uintptr_t bottom, std::uintptr_t top,
-                                  const char* fatal_text, const void* context) noexcept {
+[[noreturn]] void report_and_die(const char* whose, std::uintptr_t bottom, std::uintptr_t top,
+                                 const char* fatal_text, const void* context) noexcept {
   begin_fatal();
   printer() << "runtime: " << whose << " stack exceeds " << top - bottom << "-byte limit\n"
             << "runtime: sp=" << reinterpret_cast<const void*>(os::interrupted_sp(context)) << " stack=["
@@ -29,8 +29,8 @@ constexpr std::uintptr_t reach = 64 * 1024;   // how far below a stack an overfl
 }
 
 void report_goroutine(const stack& which, const void*, const void* context) noexcept {
-  die_of_overflow("goroutine", reinterpret_cast<std::uintptr_t>(which.bottom),
-                  reinterpret_cast<std::uintptr_t>(which.top), "stack overflow", context);
+  report_and_die("goroutine", reinterpret_cast<std::uintptr_t>(which.bottom),
+                 reinterpret_cast<std::uintptr_t>(which.top), "stack overflow", context);
 }
 
 // ---- threads ----
@@ -70,7 +70,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   nearest at{};
   if (is_ours &&
       is_just_below_stack(reinterpret_cast<std::uintptr_t>(info->si_addr), os::interrupted_sp(context), at))
-    die_of_overflow("g0", at.start, at.end, "stack overflow on g0", context);
+    report_and_die("g0", at.start, at.end, "stack overflow on g0", context);
   pass_on(signal, info, context);
 }
 

@@ -1,4 +1,4 @@
-// stack_overflow.hpp — reports of stacks that have run out: a goroutine's, and a thread's of the runtime.
+// overflow_report.hpp — reports of stacks that have run out: a goroutine's, and a thread's of the runtime.
 #pragma once
 
 namespace weft::inline v0::rt {

@@ -11,22 +11,12 @@ namespace {
 constexpr int spin_rounds = 4;
 constexpr int pauses_a_round = 30;
 
-bool several_cpus() noexcept {
-  static atomic<int> known{0};
-  int cpus = known.load(relaxed);   // [order] relaxed: every thread would store the same value
-  if (cpus == 0) {
-    cpus = os::affinity_cpus();
-    known.store(cpus, relaxed);
-  }
-  return cpus > 1;
-}
-
 }  // namespace
 
 constinit atomic<std::uint32_t> raw_lock::sleepers_[raw_lock::sleeper_counts] = {};
 
 bool raw_lock::spin() noexcept {
-  for (int round = 0; several_cpus() && round < spin_rounds; ++round) {
+  for (int round = 0; os::several_cpus() && round < spin_rounds; ++round) {
     os::cpu_pause(pauses_a_round);
     // [order] acquire: as in lock(). The load first keeps the line shared while somebody holds the lock.
     if (held_.load(relaxed) == 0 && held_.exchange(1, acquire) == 0) return true;

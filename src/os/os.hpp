@@ -49,6 +49,7 @@ std::size_t stack_limit() noexcept;                     // `ulimit -s` in bytes;
 
 // ---- processors (cpu_count.cpp, cgroup.cpp); read files: outside the runtime or on the helper thread ----
 int affinity_cpus() noexcept;                           // CPUs in the mask of this process, at least 1
+bool several_cpus() noexcept;                           // as it was at the first call; anywhere
 // How many processors to run by default, at least 1: the CPUs of the affinity mask, fewer by cgroups.
 int default_maxprocs(bool respect_cgroups = true) noexcept;
 

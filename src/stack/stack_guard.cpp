@@ -14,6 +14,7 @@
 
 #include "base/atomic.hpp"
 #include "base/print.hpp"
+#include "os/linux/maps.hpp"
 #include "os/linux/syscall.hpp"
 #include "os/os.hpp"
 
@@ -50,37 +51,25 @@ bool markers_work() noexcept {
   return work;
 }
 
-struct file_text {   // the beginning of a small file, read without libc
-  char bytes[4096];
-  long size = 0;
-  explicit file_text(const char* path) noexcept : fd_(static_cast<int>(os::system_call(
-      SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC))) {}
-  ~file_text() { if (fd_ >= 0) os::system_call(SYS_close, fd_); }
-  file_text(const file_text&) = delete;
-  bool next() noexcept {
-    size = fd_ < 0 ? 0 : os::system_call(SYS_read, fd_, bytes, sizeof(bytes));
-    return size > 0;
-  }
-
- private:
-  int fd_;
-};
-
 std::ptrdiff_t max_map_count() noexcept {
-  file_text file("/proc/sys/vm/max_map_count");
+  constexpr std::ptrdiff_t kernel_default = 65530;
+  auto fd = static_cast<int>(
+      os::system_call(SYS_openat, AT_FDCWD, "/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC));
+  if (fd < 0) return kernel_default;
+  char digits[32];
+  long size = os::system_call(SYS_read, fd, digits, sizeof(digits));
+  os::system_call(SYS_close, fd);
   std::ptrdiff_t count = 0;
-  if (file.next())
-    for (long i = 0; i < file.size && file.bytes[i] >= '0' && file.bytes[i] <= '9'; ++i)
-      count = count * 10 + (file.bytes[i] - '0');
-  return count > 0 ? count : 65530;   // the kernel's default
+  for (long i = 0; i < size && digits[i] >= '0' && digits[i] <= '9'; ++i)
+    count = count * 10 + (digits[i] - '0');
+  return count > 0 ? count : kernel_default;
 }
 
 std::ptrdiff_t mappings_in_use() noexcept {
-  file_text file("/proc/self/maps");
-  std::ptrdiff_t lines = 0;
-  while (file.next())
-    for (long i = 0; i < file.size; ++i) lines += file.bytes[i] == '\n';
-  return lines;
+  std::ptrdiff_t count = 0;
+  auto see = [](const os::mapping&, void* n) noexcept { return ++*static_cast<std::ptrdiff_t*>(n) > 0; };
+  os::for_each_mapping(see, &count);
+  return count;
 }
 
 bool install_protection(std::byte* at, std::size_t bytes) noexcept {

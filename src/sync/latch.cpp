@@ -6,8 +6,6 @@
 //     destroy the latch, and the ones taken are woken only after that
 #include "weft/latch.hpp"
 
-#include <optional>
-
 #include "context/sanitizer.hpp"
 #include "sched/inside.hpp"
 #include "wait/wait_list.hpp"
@@ -17,20 +15,19 @@ namespace weft::inline v0 {
 using namespace rt;   // the runtime's names, in this file only
 
 bool latch::wait_slow(const detail::wait_limits& limits) const {
-  std::optional<wait_scope> scope;
-  if (limits.any()) scope.emplace(limits);
+  maybe_wait_scope scope(limits);
   inside_parking in;
   waiting list(list_);
   list.lock();
   std::int64_t seen = word_.load(acquire);   // [order] acquire pairs with count_down()
   while (seen >= one && !(seen & waiters))
     if (word_.compare_exchange_weak(seen, seen | waiters, acquire, acquire)) break;   // [order] as above
-  const bool ended = scope && (scope->is_stopped() || scope->is_expired());
+  const bool ended = scope.has_ended();
   bool zero = seen < one;
   if (zero || ended)
     list.unlock();
   else
-    zero = list.wait(wait_reason::latch_wait, scope ? &*scope : nullptr) == detail::wait_status::done;
+    zero = list.wait(wait_reason::latch_wait, scope.get()) == detail::wait_status::done;
   if (zero) sanitizer::hb_acquire(&word_);
   return zero;
 }

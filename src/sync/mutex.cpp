@@ -1,8 +1,7 @@
-// mutex.cpp — the contended half of mutex. Go's algorithm (sync/mutex.go), with the queue under the list's
-// lock.
+// mutex.cpp — the contended half of mutex. Go's algorithm (sync/mutex.go), the queue under the list's lock.
 //
-//   lock     free: take it. Held: spin a little, then queue and park; woken: compete again, losers to the
-//   front
+//   lock     free: take it. Held: spin a little, then queue and park; woken: compete again, the loser
+//            queues at the front
 //   unlock   nobody queued, or somebody is awake already: free it
 //            normal:    take one waiter, free the mutex with `woken` set, wake it: it competes with newcomers
 //            starving:  take one waiter and leave it the mutex, still locked

@@ -7,7 +7,6 @@
 //     served waiter back, or while a waiter needs the lock
 #include "weft/semaphore.hpp"
 
-#include <optional>
 #include <stdexcept>
 
 #include "context/sanitizer.hpp"
@@ -19,19 +18,15 @@ namespace {
 
 using namespace rt;   // the runtime's names, in this file only
 
-bool has_ended(const wait_scope* scope) noexcept {
-  return scope && (scope->is_stopped() || scope->is_expired());
-}
-
 // More than there can ever be: waits for the limits in a list of its own, in nobody's way.
-void wait_in_vain(wait_scope* scope) noexcept {
+void wait_in_vain(maybe_wait_scope& scope) noexcept {
   wait_list nobody;
   waiting list(nobody);
   list.lock();
-  if (has_ended(scope))
+  if (scope.has_ended())
     list.unlock();
   else
-    static_cast<void>(list.wait(wait_reason::semaphore_acquire, scope));
+    static_cast<void>(list.wait(wait_reason::semaphore_acquire, scope.get()));
 }
 
 }  // namespace
@@ -93,9 +88,7 @@ class semaphore_core::turn {
 };
 
 bool semaphore_core::acquire_slow(std::int64_t n, std::int64_t max, const wait_limits& limits) {
-  std::optional<wait_scope> limited;
-  if (limits.any()) limited.emplace(limits);
-  wait_scope* scope = limited ? &*limited : nullptr;
+  maybe_wait_scope scope(limits);
   inside_parking in;
   if (n > max) {
     wait_in_vain(scope);
@@ -106,12 +99,12 @@ bool semaphore_core::acquire_slow(std::int64_t n, std::int64_t max, const wait_l
     t.take();
     const bool served = t.may_have(n);
     if (served) t.add(-n);
-    if (served || has_ended(scope)) {
+    if (served || scope.has_ended()) {
       t.end();
       if (served) sanitizer::hb_acquire(&word_);
       return served;
     }
-    if (t.wait(n, scope) == wait_status::done) {
+    if (t.wait(n, scope.get()) == wait_status::done) {
       sanitizer::hb_acquire(&word_);
       return true;
     }

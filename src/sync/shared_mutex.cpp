@@ -12,8 +12,6 @@
 //     or while a waiter needs the lock
 #include "weft/shared_mutex.hpp"
 
-#include <optional>
-
 #include "context/sanitizer.hpp"
 #include "sched/inside.hpp"
 #include "wait/wait_list.hpp"
@@ -90,20 +88,19 @@ class shared_mutex::turn {
 };
 
 bool shared_mutex::wait_for(kind k, const detail::wait_limits& limits) {
-  std::optional<wait_scope> scope;
-  if (limits.any()) scope.emplace(limits);
+  maybe_wait_scope scope(limits);
   inside_parking in;
   {
     turn t(*this);
     t.take();
     const bool enters = t.may_enter(k);
     if (enters) t.enter(k);
-    if (enters || (scope && (scope->is_stopped() || scope->is_expired()))) {
+    if (enters || scope.has_ended()) {
       t.end();
       if (enters) sanitizer::hb_acquire(&state_);
       return enters;
     }
-    if (t.wait(k, scope ? &*scope : nullptr) == detail::wait_status::done) {   // I2
+    if (t.wait(k, scope.get()) == detail::wait_status::done) {   // I2
       sanitizer::hb_acquire(&state_);
       return true;
     }

@@ -1,4 +1,4 @@
-// spin.hpp — whether a lock is worth a few hundred nanoseconds of spinning before its goroutine parks. Go's
+// spin.hpp — whether a lock is worth a few hundred nanoseconds of spinning before its goroutine parks: Go's
 // rule.
 #pragma once
 #include "os/linux/pause.hpp"
@@ -28,13 +28,7 @@ class spinner {
     const idle_word::counts c = sched.idle.look();
     // [order] relaxed: advice only. Some other P must be running something.
     const std::uint32_t busy_or_ours = c.idle_processors() + c.spinning() + (pp ? 1 : 0);
-    return sched.maxprocs.load(relaxed) > busy_or_ours && several_cpus();
-  }
-  static bool several_cpus() noexcept {
-    static atomic<int> known{0};
-    int cpus = known.load(relaxed);   // [order] relaxed: every thread would store the same value
-    if (cpus == 0) known.store(cpus = os::affinity_cpus(), relaxed);
-    return cpus > 1;
+    return sched.maxprocs.load(relaxed) > busy_or_ours && os::several_cpus();
   }
 
   int rounds_ = 0;

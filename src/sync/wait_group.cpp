@@ -9,7 +9,6 @@
 // between two of its steps; ours is one step, there is nothing in between.
 #include "weft/wait_group.hpp"
 
-#include <optional>
 #include <stdexcept>
 
 #include "context/sanitizer.hpp"
@@ -52,8 +51,7 @@ bool wait_group_core::finish(std::int32_t delta) noexcept {
 bool wait_group_core::wait_slow(const wait_limits& limits) {
   bool zero, reused = false;
   {
-    std::optional<wait_scope> scope;
-    if (limits.any()) scope.emplace(limits);
+    maybe_wait_scope scope(limits);
     inside_parking in;
     waiting list(list_);
     list.lock();
@@ -61,10 +59,10 @@ bool wait_group_core::wait_slow(const wait_limits& limits) {
     while (seen >= one && !(seen & waiters))
       if (word_.compare_exchange_weak(seen, seen | waiters, acquire, acquire)) break;   // [order] as above
     zero = seen < one;
-    if (zero || (scope && (scope->is_stopped() || scope->is_expired()))) {
+    if (zero || scope.has_ended()) {
       list.unlock();
     } else {
-      zero = list.wait(wait_reason::wait_group_wait, scope ? &*scope : nullptr) == wait_status::done;
+      zero = list.wait(wait_reason::wait_group_wait, scope.get()) == wait_status::done;
       reused = zero && !is_zero();
     }
     if (zero) sanitizer::hb_acquire(&word_);

@@ -13,7 +13,7 @@ namespace weft::inline v0::rt {
 namespace {
 
 std::int64_t wake_sleeper(timer_node& node, std::int64_t, ready_batch& out) noexcept {
-  out.add(reinterpret_cast<goroutine*>(reinterpret_cast<std::byte*>(&node) - offsetof(goroutine, timer)));
+  out.add(goroutine::of(node));
   return timer_node::disarmed;
 }
 

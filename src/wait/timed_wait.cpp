@@ -7,12 +7,8 @@
 namespace weft::inline v0::rt {
 namespace {
 
-goroutine* owner_of(timer_node& node) noexcept {
-  return reinterpret_cast<goroutine*>(reinterpret_cast<std::byte*>(&node) - offsetof(goroutine, timer));
-}
-
 std::int64_t time_out(timer_node& node, std::int64_t, ready_batch& out) noexcept {
-  goroutine* gp = owner_of(node);
+  goroutine* gp = goroutine::of(node);
   if (gp->wait.claim(wait_word::timed_out) == wait_word::claimed::parked) out.add(gp);
   return timer_node::disarmed;
 }

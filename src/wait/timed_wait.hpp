@@ -1,7 +1,7 @@
 // timed_wait.hpp — a wait with a deadline and a stop request: woken exactly once, by whichever comes first.
 //
-//   outside   wait_scope scope(limits);            opens gp->wait; builds the stop callback (user code may
-//   run: outside)
+//   outside   wait_scope scope(limits);            opens gp->wait; builds the stop callback, which may run
+//                                                  user code
 //   inside    lock; try; queue a contested waiter
 //             scope.park(reason, commit, arg)      arms the timer, parks, disarms, says who won
 //             lock; take the waiter out if still queued; unlock
@@ -51,6 +51,19 @@ class wait_scope {
   const detail::wait_limits limits_;
   goroutine* gp_;
   std::optional<std::stop_callback<on_stop>> callback_;
+};
+
+// A wait_scope if there is a limit, else none: a wait without limits is spared it.
+class maybe_wait_scope {   // built and destroyed outside, as the scope
+ public:
+  explicit maybe_wait_scope(const detail::wait_limits& limits) {
+    if (limits.any()) scope_.emplace(limits);
+  }
+  wait_scope* get() noexcept { return scope_ ? &*scope_ : nullptr; }
+  bool has_ended() const noexcept { return scope_ && (scope_->is_stopped() || scope_->is_expired()); }
+
+ private:
+  std::optional<wait_scope> scope_;
 };
 
 }  // namespace weft::inline v0::rt

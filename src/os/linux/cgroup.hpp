@@ -41,10 +41,8 @@ class cgroup_cpu_limit {
 int cgroup_cpus() noexcept;
 void cgroup_find_again() noexcept;
 
-// How many processors to run by default: the CPUs of the affinity mask, fewer where the cgroups say so and
-// `respect_cgroups` (containermaxprocs). At least 1.
-int default_maxprocs(bool respect_cgroups) noexcept;   // os.hpp
-int limited_maxprocs(int cpus, int cgroup_cpus) noexcept;   // the rule itself
+// The rule of default_maxprocs() (os.hpp).
+int limited_maxprocs(int cpus, int cgroup_cpus) noexcept;
 
 // For tests, before the first run: a machine of so many CPUs (0: as many as there are), with the cgroup files
 // below `root`.

@@ -51,7 +51,6 @@ atomic<std::int64_t> dump_deadline{os::forever};
   os::exit_process(exit_status.load(relaxed));   // [order] relaxed: written by the owner itself
 }
 
-// [order] relaxed, in both handlers: they look for what their own thread wrote; another value means "not us".
 void on_fault(int) noexcept {
   // [order] relaxed: looks for what this very thread wrote; any other value means "not us".
   if (os::thread_id() != owner.load(relaxed)) sleep_for_ever();

@@ -64,14 +64,12 @@ struct debug_switch {
 };
 constexpr debug_switch debug_switches[] = {
     {"scheddetail", &settings::scheddetail},
-    {"asyncpreemptoff", &settings::asyncpreemptoff},
     {"containermaxprocs", &settings::containermaxprocs},
     {"updatemaxprocs", &settings::updatemaxprocs},
-    {"dontfreezetheworld", &settings::dontfreezetheworld},
 };
 constexpr std::string_view debug_allowed =
-    "schedtrace=MS (0 to 1000000000), and =0 or =1 for scheddetail, asyncpreemptoff, containermaxprocs, "
-    "updatemaxprocs, dontfreezetheworld; separated by commas";
+    "schedtrace=MS (0 to 1000000000), and =0 or =1 for scheddetail, containermaxprocs, updatemaxprocs; "
+    "separated by commas";
 
 bool set_debug(std::string_view item, settings& s) noexcept {
   std::size_t equals = item.find('=');

@@ -5,9 +5,8 @@
 //   WEFT_MAXTHREADS   1 to 1000000
 //   WEFT_STACKGUARD   on, or strict: no stack without a guard is ever handed out
 //   WEFT_TRACEBACK    none, single, all, system, crash
-//   WEFTDEBUG         key=value,key=value: schedtrace=MS scheddetail asyncpreemptoff containermaxprocs
-//   updatemaxprocs
-//                     dontfreezetheworld, all but the first 0 or 1
+//   WEFTDEBUG         key=value,key=value: schedtrace=MS, and scheddetail containermaxprocs updatemaxprocs,
+//                     0 or 1 each
 //
 // An unset or empty variable means the default. So does a bad one, after one line on stderr that names the
 // variable, the value and what is allowed.
@@ -25,7 +24,7 @@ enum class traceback_level : std::uint8_t {
   none,     // no goroutine is shown
   single,   // the one that failed
   all,      // every goroutine of the user's
-  system,   // the runtime's too, with its frames
+  system,   // with the runtime's frames, and which M runs which G
   crash,    // as system, then abort with a core
 };
 
@@ -38,10 +37,8 @@ struct settings {
   // WEFTDEBUG
   int schedtrace_ms = 0;              // a line every so often; 0: never
   bool scheddetail = false;           // schedtrace shows every P, M and G
-  bool asyncpreemptoff = false;       // no preemption by signal
   bool containermaxprocs = true;      // the cgroups count
   bool updatemaxprocs = true;         // and are followed while the program runs
-  bool dontfreezetheworld = false;    // a fatal end does not stop the others first
 };
 
 // The texts of the variables; null where unset.

@@ -95,7 +95,6 @@ class dump {
     g_status status = gp->status.load(acquire);   // [order] acquire: pairs with whoever filled the block
     bool lives = status == g_status::runnable || status == g_status::running || status == g_status::waiting;
     if (!lives || gp == first_ || gp->id == 0) return;
-    if (gp->is_system && !shows_runtime()) return;
     if (gp->is_thread && status != g_status::waiting) return;   // a plain thread that merely exists
     space_.goroutines.add(gp);
   }

@@ -1,8 +1,6 @@
 // timer_heap.cpp — see timer_heap.hpp. Top to bottom: nodes, arming, firing, the heap itself, the end of a P.
 #include "timeheap/timer_heap.hpp"
 
-#include <string.h>
-
 #include <algorithm>
 
 #include "base/check.hpp"

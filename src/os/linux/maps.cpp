@@ -66,7 +66,6 @@ bool parse(std::string_view line, mapping& m) noexcept {
   line.remove_prefix(1);
   m.end = take_hex(line);
   if (line.size() < 5) return false;
-  m.readable = line[1] == 'r';
   m.writable = line[2] == 'w';
   m.executable = line[3] == 'x';
   for (int field = 0; field < 4; ++field) {

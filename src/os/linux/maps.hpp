@@ -9,7 +9,7 @@ namespace weft::inline v0::rt::os {
 
 struct mapping {
   std::uintptr_t start = 0, end = 0;
-  bool readable = false, writable = false, executable = false;
+  bool writable = false, executable = false;
   std::string_view name;       // path, [stack], [vdso]... or empty; valid inside `see` only
 };
 

@@ -105,9 +105,7 @@ TEST(settings, debug_list) {
   EXPECT_TRUE(r.s.scheddetail);
   EXPECT_FALSE(r.s.updatemaxprocs);
   EXPECT_FALSE(r.s.containermaxprocs);
-  r = parse({.debug = "asyncpreemptoff=1,dontfreezetheworld=1,scheddetail=1,scheddetail=0"});
-  EXPECT_TRUE(r.s.asyncpreemptoff);
-  EXPECT_TRUE(r.s.dontfreezetheworld);
+  r = parse({.debug = "scheddetail=1,scheddetail=0"});
   EXPECT_FALSE(r.s.scheddetail);   // the last one counts
 }
 

@@ -35,7 +35,7 @@ TEST(environment, BadValues) {
 TEST(environment, GoodValues) {
   for (const char* setting :
        {"WEFT_MAXPROCS=3", "WEFT_STACK=64KiB", "WEFT_STACK=", "WEFT_MAXTHREADS=100", "WEFT_STACKGUARD=strict",
-        "WEFT_TRACEBACK=single", "WEFTDEBUG=asyncpreemptoff=1", "WEFT_SYMBOLIZE=off"}) {
+        "WEFT_TRACEBACK=single", "WEFTDEBUG=updatemaxprocs=0", "WEFT_SYMBOLIZE=off"}) {
     child_result r = run_program("hello", {}, {setting});
     EXPECT_EQ(r.exit_status, 0) << setting << r;
     EXPECT_EQ(r.err, "") << setting;

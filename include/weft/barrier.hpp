@@ -77,6 +77,7 @@ class barrier {
 
   static constexpr std::ptrdiff_t max() noexcept { return detail::barrier_core::max; }
 
+  // 0 <= expected <= max().
   explicit constexpr barrier(std::ptrdiff_t expected, CompletionFunction f = CompletionFunction())
       : core_(expected), completion_(std::move(f)) {}
   barrier(const barrier&) = delete;

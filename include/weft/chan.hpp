@@ -96,6 +96,13 @@ struct chan_access {   // for select and timers
   static const rt::chan_ref& ref(const chan_handle<T>& c) noexcept { return c.ref_; }
 };
 
+template <class Handle>
+struct handle_hash {   // that of its channel: equal for all its handles
+  std::size_t operator()(const Handle& c) const noexcept {
+    return std::hash<const void*>()(chan_access::core(c));
+  }
+};
+
 template <class T, class Handle>
 class send_side {
  public:
@@ -212,8 +219,9 @@ class recv_side {
   // Parks until a stop is requested: errc::stopped, at once if it has been already; errc::closed.
   result<T> recv(const std::stop_token& stop) const { return recv_within({.stop = &stop}); }
 
-  // An input range of the values until the channel is closed and empty. Comparing and dereferencing park,
-  // begin() and ++ do not. Several may walk one channel: each value goes to one of them.
+  // An input range of the values until the channel is closed and empty. Comparing and dereferencing park;
+  // begin() does not park; ++ parks only on an element that was neither dereferenced nor compared with the
+  // end: it passes over one. Several may walk one channel: each value goes to one of them.
   chan_iterator<T> begin() const noexcept { return chan_iterator<T>(core()); }
   std::default_sentinel_t end() const noexcept { return {}; }
 
@@ -286,8 +294,8 @@ template <class T>
 inline constexpr bool std::ranges::disable_sized_range<weft::recv_chan<T>> = true;
 
 template <class T>
-struct std::hash<weft::chan<T>> {
-  std::size_t operator()(const weft::chan<T>& c) const noexcept {
-    return std::hash<const void*>()(weft::detail::chan_access::core(c));
-  }
-};
+struct std::hash<weft::chan<T>> : weft::detail::handle_hash<weft::chan<T>> {};
+template <class T>
+struct std::hash<weft::send_chan<T>> : weft::detail::handle_hash<weft::send_chan<T>> {};
+template <class T>
+struct std::hash<weft::recv_chan<T>> : weft::detail::handle_hash<weft::recv_chan<T>> {};

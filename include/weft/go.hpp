@@ -26,7 +26,8 @@ struct attrs {
 // Starts a goroutine that calls f(args...) on decayed copies. It is runnable when go() returns and takes the
 // caller's place next (Go's run_next). Does not park; callable from any goroutine or thread, also before
 // run() (it then waits for the world to begin). Throws std::bad_alloc when no goroutine can be had, and what
-// the copies throw; an empty std::function throws std::bad_function_call ("go of nil func value").
+// the copies throw; an empty std::function throws std::bad_function_call ("go of nil func value"). A
+// goroutine for which no stack can be had waits until one can.
 // What happens before go() is visible to the goroutine. An exception that leaves f ends the process.
 // Always inlined, as what it calls: the return address that the runtime sees is shown as "created by".
 template <class F, class... Args>

@@ -188,6 +188,8 @@ join_handle<T> start_spawned(const birth& how, F&& f, Args&&... args);
 
 // What a spawned goroutine leaves behind. Movable; one thread or goroutine at a time uses a handle. What the
 // goroutine did happens before its join returns. All that waits parks a goroutine and blocks a plain thread.
+// When the world ends before the goroutine has, a join that begins later throws goroutine_exited, but a plain
+// thread that already waits in one without a limit waits for ever.
 template <class T>
 class [[nodiscard("a dropped handle joins at once: call detach(), or go()")]] join_handle {
  public:

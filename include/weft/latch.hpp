@@ -17,6 +17,7 @@ class latch {
  public:
   static constexpr std::ptrdiff_t max() noexcept { return PTRDIFF_MAX / 2; }
 
+  // 0 <= expected <= max().
   explicit constexpr latch(std::ptrdiff_t expected) noexcept : word_(expected * one) {}
   ~latch() { list_.check_destroyed("latch"); }
   latch(const latch&) = delete;

@@ -39,7 +39,7 @@ class mutex {
     return false;
   }
 
-  // Park while the mutex is locked, until the deadline at most. Whether it was locked.
+  // Park while the mutex is locked, until the deadline at most. True: the caller holds it.
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
     return take_free() || lock_slow({detail::deadline_after(d), nullptr});
@@ -49,7 +49,7 @@ class mutex {
     return take_free() || lock_slow({detail::deadline_at(t), nullptr});
   }
 
-  // Parks while the mutex is locked, until stop is requested. Whether it was locked; a request that came
+  // Parks while the mutex is locked, until stop is requested. True: the caller holds it. A request that came
   // before the call wins over a free mutex.
   bool lock(std::stop_token stop) {
     if (stop.stop_requested()) return false;

@@ -19,10 +19,11 @@ namespace detail {
 void run_world(const options& how, void (*entry)(void*), void* arg);
 }
 
-// Runs f as the main goroutine (id 1) and returns its result. When f returns, every other goroutine stops for
-// good at its next step, wherever it is: destructors of theirs do not run. An exception that leaves f ends
-// the process, as one that leaves any goroutine. Callable again after it returned; nested or concurrent calls
-// throw std::logic_error. From a plain thread only, which sleeps meanwhile: f runs on the runtime's threads.
+// Runs f as the main goroutine (id 1 in the first world) and returns its result. When f returns, every other
+// goroutine stops for good at its next step, wherever it is: destructors of theirs do not run. An exception
+// that leaves f ends the process, as one that leaves any goroutine. Callable again after it returned; nested
+// or concurrent calls throw std::logic_error. From a plain thread only, which sleeps meanwhile: f runs on the
+// runtime's threads.
 template <class F>
   requires std::invocable<F&>
 std::invoke_result_t<F&> run(const options& how, F f) {

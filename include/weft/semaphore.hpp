@@ -59,6 +59,7 @@ class counting_semaphore {
  public:
   static constexpr std::ptrdiff_t max() noexcept { return LeastMaxValue; }
 
+  // 0 <= desired <= max().
   explicit constexpr counting_semaphore(std::ptrdiff_t desired) noexcept : core_(desired) {}
   counting_semaphore(const counting_semaphore&) = delete;
   counting_semaphore& operator=(const counting_semaphore&) = delete;

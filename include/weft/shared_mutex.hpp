@@ -40,8 +40,8 @@ class shared_mutex {
     // [order] acquire pairs with the release of both unlocks.
     return state_.compare_exchange_strong(seen, writer, rt::acquire, rt::relaxed);
   }
-  // Park until the deadline at most, or until stop is requested (one that came before the call wins). Whether
-  // locked.
+  // Park until the deadline at most, or until stop is requested (one that came before the call wins). True:
+  // the caller holds it.
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
     return try_lock() || wait_for(exclusive, {detail::deadline_after(d), nullptr});

@@ -98,11 +98,12 @@ class timer {
   using time_point = detail::tick;
 
   timer() noexcept = default;
-  // Expires once, d from now: at once if d <= 0, never if the clock ends before.
+  // Expires once, d from now: at once if d <= 0, never if the clock ends before. Throws std::bad_alloc.
   template <class Rep, class Period>
   explicit timer(const std::chrono::duration<Rep, Period>& d)
       : channel_(detail::make_timer_channel(detail::deadline_after(d), 0)) {}
-  // Calls f() in a goroutine of its own at each expiry. An exception that leaves f ends the process.
+  // Calls f() in a goroutine of its own at each expiry. An exception that leaves f ends the process. Throws
+  // std::bad_alloc and what copying f throws; an empty f: std::bad_function_call.
   template <class Rep, class Period, class F>
     requires std::invocable<std::decay_t<F>&>
   timer(const std::chrono::duration<Rep, Period>& d, F&& f) {
@@ -156,7 +157,7 @@ class ticker {
   using time_point = detail::tick;
 
   ticker() noexcept = default;
-  // Throws std::invalid_argument when d <= 0.
+  // Throws std::invalid_argument when d <= 0, std::bad_alloc.
   template <class Rep, class Period>
   explicit ticker(const std::chrono::duration<Rep, Period>& d) {
     const std::int64_t period = detail::period_of(d, "non-positive interval for NewTicker");
@@ -182,13 +183,15 @@ class ticker {
   recv_chan<time_point> channel_;
 };
 
-// A channel that gets one value after d: a timer that cannot be stopped. It goes with the channel.
+// A channel that gets one value after d: a timer that cannot be stopped. It goes with the channel. Throws
+// std::bad_alloc.
 template <class Rep, class Period>
 [[nodiscard]] recv_chan<detail::tick> after(const std::chrono::duration<Rep, Period>& d) {
   return detail::make_timer_channel(detail::deadline_after(d), 0);
 }
 
 // Calls f() in a new goroutine after d, whatever happens: a timer with a function that nobody can stop.
+// Throws as the timer's constructor.
 template <class Rep, class Period, class F>
   requires std::invocable<std::decay_t<F>&>
 void after(const std::chrono::duration<Rep, Period>& d, F&& f) {
@@ -198,7 +201,7 @@ void after(const std::chrono::duration<Rep, Period>& d, F&& f) {
   function->release();
 }
 
-// The channel of a ticker that cannot be stopped; the nil channel when d <= 0.
+// The channel of a ticker that cannot be stopped; the nil channel when d <= 0. Throws std::bad_alloc.
 template <class Rep, class Period>
 [[nodiscard]] recv_chan<detail::tick> tick(const std::chrono::duration<Rep, Period>& d) {
   return d > d.zero() ? ticker(d).chan() : recv_chan<detail::tick>();

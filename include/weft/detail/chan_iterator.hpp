@@ -1,12 +1,13 @@
 // chan_iterator.hpp — what a range-for over a channel walks with.
 //
-// Lazy: it receives when it is dereferenced or compared with the end, not when it is made or incremented. So
-// `c | std::views::take(3)` receives three values and leaves the fourth in the channel.
+// Lazy: it receives when it is dereferenced or compared with the end, not when it is made, and not for the
+// element that ++ leads to. So `c | std::views::take(3)` receives three values and leaves the fourth in the
+// channel.
 //
 //   unread ──compare, dereference──> read ──++──> unread
 //      └──────(closed and empty)────> ended
 //
-// ++ on an unread one receives and drops a value: it passes over an element like any other ++.
+// ++ on an unread one receives and drops a value, and may park: it passes over an element like any other ++.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,6 @@
 #include "observe/install.hpp"
 
 #include "base/check.hpp"
-#include "base/settings.hpp"
 #include "observe/goroutine_dump.hpp"
 #include "observe/naming.hpp"
 #include "observe/panic.hpp"
@@ -14,9 +13,6 @@ namespace weft::inline v0::rt {
 constinit scheduler_ports ports{.print_schedtrace = print_schedtrace, .first_run = observe_install};
 
 void observe_install() noexcept {
-  static atomic<bool> done{false};
-  if (done.exchange(true, acq_rel)) return;   // [order] acq_rel: run() is called by one thread at a time
-  settings_init();
   find_symbolizer();
   set_dump_port(dump_at_death);
   install_panic_handlers();

@@ -3,7 +3,7 @@
 
 namespace weft::inline v0::rt {
 
-// At the first run(), outside, before any goroutine runs; later calls do nothing. The port `first_run`.
+// The port `first_run`: called once, by the first run(), outside, the settings read and no goroutine running.
 void observe_install() noexcept;
 
 }  // namespace weft::inline v0::rt

@@ -12,7 +12,6 @@ atomic<held_locks_port> installed_port{nullptr};
 
 const char* rank_name(lock_rank rank) noexcept {
   switch (rank) {
-    case lock_rank::world: return "world";
     case lock_rank::channel: return "channel";
     case lock_rank::wait_list: return "wait_list";
     case lock_rank::timers: return "timers";

@@ -12,7 +12,7 @@
 namespace weft::inline v0::rt {
 namespace {
 
-void take_all(chan_queue& q, ready_batch& woken) noexcept {
+void take_all(wait_queue& q, ready_batch& woken) noexcept {
   wakeup k;
   while (waiter* w = take(q, k)) {   // success stays false: woken by close
     hb_meet(w);
@@ -22,7 +22,7 @@ void take_all(chan_queue& q, ready_batch& woken) noexcept {
 
 // Whoever waits uses a handle that has gone. A goroutine of a finished world waits for nothing any more.
 void check_nobody_waits(chan_core& c) noexcept {
-  for (chan_queue* q : {&c.receivers, &c.senders})
+  for (wait_queue* q : {&c.receivers, &c.senders})
     for (waiter* w = q->head.load(relaxed); w; w = w->next)   // [order] relaxed: the last handle is ours
       if (w->gp->status.load(relaxed) != g_status::abandoned) {   // [order] relaxed: a diagnosis
         begin_fatal();

@@ -37,7 +37,7 @@ void unlock_contested(void* arg) noexcept {
 }
 
 // With the lock, which it gives back. True: done. False: closed.
-[[gnu::noinline]] bool park_in(chan_queue chan_core::*queue, chan_core& c, void* slot,
+[[gnu::noinline]] bool park_in(wait_queue chan_core::*queue, chan_core& c, void* slot,
                                wait_reason reason) noexcept {
   waiter w;
   w.gp = current();
@@ -50,7 +50,7 @@ void unlock_contested(void* arg) noexcept {
 }
 
 // The same within limits.
-chan_status park_within(chan_queue chan_core::*queue, chan_core& c, void* slot, wait_reason reason,
+chan_status park_within(wait_queue chan_core::*queue, chan_core& c, void* slot, wait_reason reason,
                         wait_scope& scope) noexcept {
   waiter w;
   w.gp = scope.owner();
@@ -77,7 +77,7 @@ chan_status park_on_nil(wait_reason reason, wait_scope& scope) noexcept {
 
 // The common body of send_within and recv_within; `try_it` is the operation under the lock.
 template <class Try>
-chan_status within(chan_core* c, chan_queue chan_core::*queue, void* slot, wait_reason reason,
+chan_status within(chan_core* c, wait_queue chan_core::*queue, void* slot, wait_reason reason,
                    wait_reason nil_reason, const detail::wait_limits& limits, Try try_it) {
   wait_scope scope(limits);
   if (scope.is_stopped()) return chan_status::stopped;

@@ -14,7 +14,8 @@
 // At most one holds it. Let the P hold it by B2, and R2 pass. If the barrier came after B1, R2 waits for B3.
 // If before, B2 comes after R1, and sees it.
 // `revoked` says how a holder has got it, and so how to unlock: it changes only at R2, when nobody is in the
-// bias. What the P did is visible to the revoker by B3 (release) and R2 (acquire).
+// bias. What the P did is visible to the revoker by B3 (release) and R2 (acquire); what an earlier M did
+// under the bias comes with the P.
 //
 // A bias that is taken away costs a microsecond or two, so for each that a P loses it makes 512 channels
 // without: a channel a request, given to another P each time, pays 4 ns.

@@ -26,30 +26,14 @@ namespace weft::inline v0::rt {
 
 // ---- the queues; under the lock ----
 
-inline void push(chan_queue& q, waiter* w) noexcept {
-  w->next = nullptr;
-  w->prev = q.tail;
-  // [order] release: pairs with the lock-free looks; a look that sees a waiter sees what was done before.
-  if (q.tail) q.tail->next = w; else q.head.store(w, release);
-  q.tail = w;
-  w->queued = true;
-}
-
-inline void remove(chan_queue& q, waiter* w) noexcept {   // no-op when it was popped already
-  if (!w->queued) return;
-  if (w->prev) w->prev->next = w->next; else q.head.store(w->next, release);   // [order] as in push()
-  if (w->next) w->next->prev = w->prev; else q.tail = w->prev;
-  w->queued = false;
-}
-
 // For an operation that was blocked and is about to park.
-inline void enqueue(chan_core& c, chan_queue& q, waiter* w) noexcept {
-  push(q, w);
+inline void enqueue(chan_core& c, wait_queue& q, waiter* w) noexcept {
+  push_back(q, w);
   if (c.timed) [[unlikely]] timer_channel_watch(c);
 }
 
 // The longest waiting one that nobody else has woken, taken out and claimed. Null: there is none.
-inline waiter* take(chan_queue& q, wakeup& k) noexcept {
+inline waiter* take(wait_queue& q, wakeup& k) noexcept {
   while (waiter* w = q.head.load(relaxed)) {   // [order] relaxed: only changed under the lock
     remove(q, w);
     k = w->claim();

@@ -52,7 +52,7 @@ class selection {
   static void commit(void* arg) noexcept;
   static std::uint32_t to_result(woken_by by, std::uint32_t winner) noexcept;
 
-  chan_queue& queue_of(const select_case& c) noexcept {
+  wait_queue& queue_of(const select_case& c) noexcept {
     return c.is_send ? c.core->senders : c.core->receivers;
   }
 

@@ -33,13 +33,13 @@ inline constexpr bool thread = true;
 inline constexpr bool thread = false;
 #endif
 
+#if defined(WEFT_ASAN) || defined(WEFT_TSAN)
+
 // Per goroutine (and per thread's own stack). Zero-initialised.
 struct fibre {
   void* handle = nullptr;       // TSan's; for ASan the bounds of a thread's own stack
   void* fake_stack = nullptr;   // ASan's, while not running; for TSan the bottom of its stack
 };
-
-#if defined(WEFT_ASAN) || defined(WEFT_TSAN)
 
 void fibre_start(fibre& f) noexcept;                    // a goroutine gets a stack: TSan handle from the pool
 void fibre_end(fibre& f) noexcept;                      // it has returned and left its stack for good
@@ -64,6 +64,8 @@ void hb_release(const void* address) noexcept;
 void hb_acquire(const void* address) noexcept;
 
 #else
+
+struct fibre {};
 
 inline void fibre_start(fibre&) noexcept {}
 inline void fibre_end(fibre&) noexcept {}

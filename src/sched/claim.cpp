@@ -1,4 +1,4 @@
-// claim.cpp — take the P of an M that is outside, without a signal and without its noticing. PROTOCOLS 1.
+// claim.cpp — take the P of an M that is outside, without a signal and without its noticing.
 //
 //   claim, for a gate value s seen twice, even            the M
 //   1  lease: CAS held -> claimed, sequence+1             enter: gate = s+1                W1
@@ -133,10 +133,9 @@ void leave_p_to_stop(machine* mp) noexcept {
   if (!sched.stopping.load(relaxed)) return;         // [order] relaxed: under the lock
   processor* pp = mp->pp;
   pp->taken_from = mp;
-  pp->mp.store(nullptr, relaxed);                    // [order] relaxed, both: under the lock
-  pp->status.store(p_status::stopped, relaxed);
+  pp->mp.store(nullptr, relaxed);                    // [order] relaxed: under the lock
   mp->lease.surrender();
-  if (--sched.stop_wait == 0) sched.stop_note.wake();
+  count_stopped(pp);
 }
 
 }  // namespace

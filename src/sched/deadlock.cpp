@@ -1,4 +1,4 @@
-// deadlock.cpp — all goroutines are asleep and nothing can wake them. PROTOCOLS 8.
+// deadlock.cpp — all goroutines are asleep and nothing can wake them.
 //
 // Looked at when an M goes idle (under sched.lock) and when a foreign thread parks. It is a deadlock when
 //   no M runs or is about to come, no goroutine is queued, no timer may fire, the helper thread has nothing
@@ -19,7 +19,7 @@ struct census {
 
 void count(goroutine* gp, void* arg) noexcept {
   auto* c = static_cast<census*>(arg);
-  if (gp->is_thread || gp->is_system) return;
+  if (gp->is_thread) return;
   switch (gp->status.load(relaxed)) {   // [order] relaxed: who wrote it has gone idle under the lock since
     case g_status::runnable:
     case g_status::running: ++c->busy; [[fallthrough]];

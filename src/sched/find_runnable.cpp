@@ -1,11 +1,12 @@
 // find_runnable.cpp — where the next goroutine comes from. The heart of the scheduler.
 //
-//   quick_look      on the parking goroutine's own stack: run_next, then the ring. A dozen instructions.
+//   take_next       on any stack: run_next, then the ring. A dozen instructions.
+//   quick_look      the same on a parking goroutine's stack: a fresh one gets a stack
 //   find_runnable   on g0, in Go's order:
 //       1 the world stops, a safe-point function, a slice's end     6 the netpoller, without waiting
 //       2 what the quick look had in hand                           7 steal (steal.cpp), as a spinner
 //       3 our own expired timers                                    8 give the P up, look at everything again
-//       4 every 61st slice: one from the global queue               9 sleep in the poller, until a timer
+//       4 every 61st slice: one from the global queue;              9 sleep in the poller, until a timer
 //       5 run_next, the ring, a batch from the global queue        10 sleep in the idle list
 //
 // Called by an M with a P (or without one, after a stop: it then sleeps until it gets one). Step 8 is one
@@ -149,11 +150,7 @@ bool give_up_p(machine* mp, runnable& found) noexcept {
     }
   }
   if ((found.gp = admit(pp, batch)) != nullptr) return true;
-  const bool was_spinning = mp->spinning;
-  if (was_spinning) {
-    mp->spinning = false;
-    sched.idle.remove_spinning();
-  }
+  const bool was_spinning = stop_spinning(mp);
   heavy_barrier();                                   // we are out of the counts: now look at everything again
   if (somebody_has_work() && take_idle_p(mp)) {
     start_spinning(mp);
@@ -198,8 +195,8 @@ bool wait_in_poller(machine* mp, runnable& found) noexcept {
 
 }  // namespace
 
-// Only the owner's side of owner structures, and only a plain G: the rest is g0's (PROTOCOLS 5).
-goroutine* quick_look(machine* mp) noexcept {
+// Only the owner's side of owner structures, and only a plain G: the rest is g0's.
+goroutine* take_next(machine* mp) noexcept {
   processor* pp = mp->pp;
   // [order] relaxed: only whether; g0 looks again, with acquire
   if (pp->attention.load(relaxed) != 0 || mp->locked_gp != nullptr) [[unlikely]] return nullptr;
@@ -213,11 +210,18 @@ goroutine* quick_look(machine* mp) noexcept {
   const run_queue::taken next = pp->queue.get();
   if (next.gp == nullptr) return nullptr;
   if (!next.inherits_slice) ++pp->schedtick;
-  if (next.gp->bound != nullptr || (!next.gp->is_started() && !give_stack(pp, next.gp))) [[unlikely]] {
+  if (next.gp->bound != nullptr) [[unlikely]] {
     mp->picked = next.gp;
     return nullptr;
   }
   return next.gp;
+}
+
+goroutine* quick_look(machine* mp) noexcept {
+  goroutine* gp = take_next(mp);
+  if (gp == nullptr || gp->is_started() || give_stack(mp->pp, gp)) [[likely]] return gp;
+  mp->picked = gp;
+  return nullptr;
 }
 
 runnable find_runnable(machine* mp) noexcept {

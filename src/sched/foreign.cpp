@@ -86,6 +86,9 @@ machine* adopt_thread() noexcept {
   gp->is_thread = true;
   gp->home = mp;
   gp->id = new_goroutine_id(nullptr);
+  gp->parent_id = 0;
+  gp->created_at = nullptr;
+  gp->name = nullptr;
   gp->world = 0;
   gp->exiting = false;
   gp->status.store(g_status::running, relaxed);      // [order] relaxed: it is nobody else's

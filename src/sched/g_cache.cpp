@@ -1,9 +1,9 @@
 // g_cache.cpp — blocks for goroutines: type-stable slabs with a bitmap of the free ones, a few in hand per P.
 // And their ids.
 //
-//   slab of 2 MiB, aligned:  | header | block 0 | block 1 | ... |      8,186 blocks of 256 bytes
+//   slab of 2 MiB, aligned:  | header | block 0 | block 1 | ... |      8,187 blocks of 256 bytes
 //
-// I1  a block's address belongs to a goroutine for ever: it may always be read (PROTOCOLS 0.10)
+// I1  a block's address belongs to a goroutine for ever: it may always be read
 // I2  a slab all of whose blocks are free is given back as a whole; its blocks then read as zero: `idle`
 // I3  a P has at most 64 blocks in hand; above that 32 go back to their slabs, below one 32 come (as in Go)
 // I4  a free block is not touched: it may have ended on another core, and its lines are fetched before they
@@ -156,7 +156,7 @@ goroutine* take_goroutine(processor* pp) noexcept {
 
 void free_goroutine(processor* pp, goroutine* gp) noexcept {
   gp->status.store(g_status::dead, relaxed);         // [order] relaxed: it is nobody's
-  gp->is_main = gp->is_system = false;
+  gp->is_main = false;
   gp->locals = nullptr;
   if (pp == nullptr) {
     locked hold(blocks.lock);

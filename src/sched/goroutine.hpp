@@ -1,23 +1,25 @@
 // goroutine.hpp — "G": one goroutine, or the thread-backed G of a thread that the runtime did not start.
 //
-//   idle ──go()──> runnable ──execute()──> running ──park()──> waiting
+//   dead ──go()──> runnable ──execute()──> running ──park()──> waiting
 //                     ^                      │  ^                 │
 //                     │                      │  └── yield() ──┐   │
 //                     ├──────────────────────┼──────────────<─┘   │
 //                     └──────────────────── ready() ──────────────┘
-//                                            └── returns ──> dead ──(block reused)──> idle
+//                                            └── returns ──> dead ──(block reused)──> runnable
 //   a world ends: every G of it that is not dead becomes `abandoned` and stays so.
 //
 // I1  a G is in at most one queue, by `link`: a run queue, a free list, a batch; none while it runs or waits
 // I2  a waiting G may be made runnable only after its commit has run, i.e. its context is saved (park.hpp)
-// I3  blocks are type-stable: a pointer to a G may always be read; a block that was given back reads as idle
-// I4  everything in line 0 is touched by a switch, nothing in the other lines is
+// I3  blocks are type-stable: a pointer to a G may always be read; one that was given back reads as idle or
+//     dead
+// I4  a switch from goroutine to goroutine touches line 0 and no other
 // I5  a block that is not in use has no bound, lock_depth, locals or armed timer: the end leaves it so
 //
 // The block is 256 bytes, 64-byte aligned, from slabs (g_cache.cpp); the closure lies in it when it fits.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/atomic.hpp"
 #include "context/context.hpp"
@@ -32,7 +34,7 @@ struct machine;
 
 // Go's numbers, for scheddetail. Each says who owns the stack and who may leave the state.
 enum class g_status : std::uint8_t {
-  idle = 0,       // block just taken or never used; owned by whoever took it
+  idle = 0,       // a block never used, or given back to the kernel
   runnable = 1,   // in a run queue, owns no CPU; whoever dequeues it moves it to running
   running = 2,    // on an M; only that M's thread moves it on
   waiting = 4,    // parked; the one waker that won moves it to runnable
@@ -66,7 +68,6 @@ class wait_word {
   bool commit_parked() noexcept { return (word_.fetch_or(parked_bit, acq_rel) & claimed_bit) == 0; }
   // [order] acquire: the winner's writes
   std::uint32_t winner() const noexcept { return word_.load(acquire) >> 2; }
-  bool is_claimed() const noexcept { return word_.load(acquire) & claimed_bit; }
   // Closes the word: claims that come later lose. True when nobody had claimed.
   bool close() noexcept { return (word_.fetch_or(claimed_bit, acq_rel) & claimed_bit) == 0; }
 
@@ -104,10 +105,9 @@ struct alignas(cache_line) goroutine {
   // ---- line 2: birth ----
   [[no_unique_address]] sanitizer::fibre fibre;
   bool is_main = false;
-  bool is_system = false;                     // the runtime's own: hidden in dumps, not counted
   bool starts_locked = false;                 // attrs.locked: takes a thread_lock before its closure runs
   void (*entry)(void*) = nullptr;             // runs and destroys the closure
-  static constexpr std::size_t inline_closure_size = 40;
+  static constexpr std::size_t inline_closure_size = std::is_empty_v<sanitizer::fibre> ? 48 : 32;
   alignas(8) std::byte inline_closure[inline_closure_size];   // or the pointer to one outside
 
   // ---- line 3: waiting; birth leaves it alone (I5) ----
@@ -116,11 +116,16 @@ struct alignas(cache_line) goroutine {
   std::uint32_t lock_depth = 0;               // nested thread_locks
   timer_node timer;                           // its one sleep or timed wait
 
+  static goroutine* of(timer_node& node) noexcept {
+    return reinterpret_cast<goroutine*>(reinterpret_cast<std::byte*>(&node) - offsetof(goroutine, timer));
+  }
   bool is_started() const noexcept { return saved.sp != nullptr; }
   void* closure() noexcept {
     return outside_align_log2 == 0 ? inline_closure : *reinterpret_cast<void**>(inline_closure);
   }
 };
 static_assert(sizeof(goroutine) == 256, "one G is four lines");
+static_assert(offsetof(goroutine, on_stack) == 64 && offsetof(goroutine, is_main) >= 128 &&
+              offsetof(goroutine, home) == 192);
 
 }  // namespace weft::inline v0::rt

@@ -1,4 +1,4 @@
-// inside.hpp — a thread is inside the runtime or outside (user or foreign code). PROTOCOLS 1.
+// inside.hpp — a thread is inside the runtime or outside (user or foreign code).
 //
 //   enter()                                             leave()
 //     gate = g+1                                W1        gate = g+2           (release)   W2
@@ -15,7 +15,8 @@
 //                    honoured by giving the P to another thread (thread-bound), never by a switch.
 //   inside_parking   for functions documented as parking: leaving may yield.
 //
-// Nothing of PROTOCOLS 0.2 in between: no malloc, no exception, no code of a user's type.
+// In between no malloc, no stdio, no loader, no exception, no code of a user's type: foreign code may hold
+// the locks they need (CONTRIBUTING.md, Inside the runtime).
 #pragma once
 #include "context/thread_pointer.hpp"
 #include "sched/machine.hpp"

@@ -1,4 +1,4 @@
-// lease.hpp — the words that say who owns a P: an M's gate and its lease. PROTOCOLS 1, claim.cpp.
+// lease.hpp — the words that say who owns a P: an M's gate and its lease: claim.cpp.
 //
 //   gate    even: the thread is outside; odd: inside. +1 at each crossing, so one even value names one stay
 //           outside. Written by its own thread only, with plain stores.
@@ -23,7 +23,6 @@ class gate_word {
   void leave() noexcept { word_.store(word_.load(relaxed) + 1, release); }
   std::uint64_t look() const noexcept { return word_.load(acquire); }
   static bool is_outside(std::uint64_t seen) noexcept { return seen % 2 == 0; }
-  bool is_inside() const noexcept { return !is_outside(word_.load(relaxed)); }
 
  private:
   atomic<std::uint64_t> word_{0};

@@ -27,10 +27,7 @@ void stop_locked_m(machine* mp) noexcept {
       put_local(mp->pp, mp->picked);
       mp->picked = nullptr;
     }
-    if (mp->spinning) {
-      mp->spinning = false;
-      sched.idle.remove_spinning();
-    }
+    stop_spinning(mp);
     hand_off_p(release_p(mp));
   }
   {

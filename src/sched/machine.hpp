@@ -6,6 +6,7 @@
 //
 // Fields stand under who touches them. The first line is what every crossing and every switch uses.
 #pragma once
+#include "base/lock_rank.hpp"
 #include "base/note.hpp"
 #include "base/random.hpp"
 #include "sched/goroutine.hpp"
@@ -46,6 +47,9 @@ struct alignas(cache_line) machine {
   machine* link = nullptr;            // the idle list
   bool on_idle_list = false;
   bool waits_for_p = false;           // in wait_for_p_here: its goroutine is queued, bound to it
+
+  // ---- its own thread, debug builds ----
+  held_locks held;
 
   // ---- constant after its start, or under sched.lock ----
   machine* next_machine = nullptr;    // all Ms, never freed (docs/threads.md)

@@ -3,7 +3,7 @@
 //   run_next_   the G that the running one woke last; runs next and inherits the slice
 //   ring_       head_ ........ tail_      owner appends at tail_, owner and thieves take at head_
 //
-// I1  only the owner moves tail_ and sets run_next_ to non-null; anyone may take run_next_ (exchange to null)
+// I1  only the owner moves tail_ and sets run_next_ to non-null; it and a thief may take run_next_, as below
 // I2  head_ <= tail_ <= head_ + 256 (as wrapping 32-bit counters)
 // I3  a slot between head_ and tail_ holds the G that was put there; whoever moves head_ past it owns that G
 // I4  empty() never says "empty" while a G is moved from run_next_ to the ring
@@ -25,10 +25,10 @@
 // Slots are relaxed atomics: a thief may read one that the owner overwrites, and then fails its CAS.
 #pragma once
 #include "base/atomic.hpp"
-#include "sched/ready_batch.hpp"
 
 namespace weft::inline v0::rt {
 
+struct goroutine;
 class run_queue;
 
 class stealable_queue {
@@ -36,7 +36,7 @@ class stealable_queue {
   static constexpr std::uint32_t capacity = 256;
 
   bool empty() const noexcept;                                   // I4
-  std::uint32_t size() const noexcept;                           // of the ring alone (schedtrace)
+  std::uint32_t size() const noexcept;                           // of the ring alone
   bool has_next() const noexcept { return run_next_.load(relaxed) != nullptr; }  // [order] relaxed: a hint
 
   // Moves the larger half of this ring to `into` (the caller's own, empty) and returns one of them, which is

@@ -52,7 +52,6 @@ struct scheduler {
   note stop_note;
   std::uint32_t next_machine_id = 0;
   std::uint32_t max_threads = 10000;
-  bool main_exited = false;                    // the main goroutine called exit()
   goroutine_list before_world;                 // go() before run()
   goroutine_list stackless;                    // runnable, but no stack was to be had
   note world_over;                             // wakes the thread in run()
@@ -83,7 +82,8 @@ void leave_world(machine* mp) noexcept;        // the world has ended: drop the 
 // ---- find_runnable.cpp ----
 struct runnable { goroutine* gp; bool inherits_slice; };
 runnable find_runnable(machine* mp) noexcept;  // blocks
-goroutine* quick_look(machine* mp) noexcept;   // on any stack: run_next or the ring; null: go to g0
+goroutine* take_next(machine* mp) noexcept;    // on any stack: run_next or the ring; null: go to g0
+goroutine* quick_look(machine* mp) noexcept;   // the same, and it has a stack
 
 // ---- steal.cpp ----
 struct stolen { goroutine* gp; bool inherits_slice; bool look_again; };
@@ -99,8 +99,10 @@ inline void wake_p() noexcept {                // call after publishing work
 void wake_for_next(processor* pp) noexcept;    // the same for a G in run_next: learns whether waking pays
 void start_m(processor* pp, bool spinning) noexcept;     // pp is the caller's to give; no lock held
 void hand_off_p(processor* pp) noexcept;       // its M cannot go on with it
-void reset_spinning(machine* mp) noexcept;     // a spinner has found work
+bool stop_spinning(machine* mp) noexcept;      // out of the count; false: it was not in it
+void reset_spinning(machine* mp) noexcept;     // a spinner has found work: wake the next one
 void note_futile_spin() noexcept;              // a spinner has found nothing
+void count_stopped(processor* pp) noexcept;    // under lock: it has stopped, for a stop of the world
 processor* idle_get_p() noexcept;              // under lock
 void idle_put_p(processor* pp) noexcept;       // under lock
 void submit_global(goroutine* gp) noexcept;              // takes the lock, then wakes

@@ -81,16 +81,11 @@ void stop_m(machine* mp) noexcept {
 }
 
 void park_stopped_p(machine* mp) noexcept {
-  if (mp->spinning) {
-    mp->spinning = false;
-    sched.idle.remove_spinning();
-  }
+  stop_spinning(mp);
   {
     locked hold(sched.lock);
     if (!sched.stopping.load(relaxed)) return;   // started again meanwhile; [order] relaxed: under the lock
-    processor* pp = release_p(mp);
-    pp->status.store(p_status::stopped, relaxed);
-    if (--sched.stop_wait == 0) sched.stop_note.wake();
+    count_stopped(release_p(mp));
   }
   stop_m(mp);
 }

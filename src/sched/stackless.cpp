@@ -1,4 +1,4 @@
-// stackless.cpp — runnable goroutines that could not start because no stack was to be had. PROTOCOLS 6.
+// stackless.cpp — runnable goroutines that could not start because no stack was to be had.
 //
 // They stay queued while goroutines that have one run; each stack that becomes free lets one try again.
 #include "sched/sched.hpp"
@@ -6,6 +6,7 @@
 namespace weft::inline v0::rt {
 
 void hold_stackless(goroutine* gp) noexcept {
+  const std::size_t size = gp->stack_size;           // it may run as soon as it is in the list
   gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the lock
   {
     locked hold(sched.lock);
@@ -13,7 +14,7 @@ void hold_stackless(goroutine* gp) noexcept {
     sched.without_stack.fetch_add(1, relaxed);       // [order] relaxed: exact under the lock
   }
   // A stack may have become free between the failure and the count: whoever freed it did not see us.
-  if (const stack s = stack_allocate(0)) {
+  if (const stack s = stack_allocate(size)) {
     stack_free(s);
     retry_stackless();
   }

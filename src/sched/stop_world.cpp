@@ -1,4 +1,4 @@
-// stop_world.cpp — stop every P, do something, go on: set_maxprocs, dumps, trace switches. PROTOCOLS 4.
+// stop_world.cpp — stop every P, do something, go on: set_maxprocs, dumps, trace switches.
 //
 //   stopping = true, attention on every P
 //   idle Ps           taken from the idle list

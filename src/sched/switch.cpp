@@ -96,27 +96,9 @@ bool inherit_stack(machine* mp, goroutine* dead, goroutine* next) noexcept {
   return true;
 }
 
-goroutine* next_without_stack(machine* mp) noexcept {
-  // Like quick_look, but a fresh goroutine comes without a stack: it may get ours.
-  processor* pp = mp->pp;
-  // [order] relaxed: only whether; g0 looks again, with acquire
-  if (pp->attention.load(relaxed) != 0 || mp->locked_gp != nullptr) return nullptr;
-  if (pp->schedtick % 61 == 60 && sched.global.size() != 0) return nullptr;
-  if (pp->turn_yields != 0) return nullptr;          // g0 knows when the turn is over
-  if (pp->timers.earliest() != os::forever && pp->switches % 8 == 0 && watch_timers(pp)) return nullptr;
-  const run_queue::taken next = pp->queue.get();
-  if (next.gp == nullptr) return nullptr;
-  if (!next.inherits_slice) ++pp->schedtick;
-  if (next.gp->bound != nullptr) {
-    mp->picked = next.gp;
-    return nullptr;
-  }
-  return next.gp;
-}
-
 // Leaves a dead goroutine's stack. Returns only when the next one runs on it.
 goroutine* leave_dead(machine* mp, goroutine* dead) noexcept {
-  goroutine* next = next_without_stack(mp);
+  goroutine* next = take_next(mp);
   if (next != nullptr && inherit_stack(mp, dead, next)) return next;
   if (next != nullptr && !next->is_started() && !give_stack(mp->pp, next)) {
     mp->picked = next;

@@ -1,4 +1,4 @@
-// sysmon.cpp — the thread that looks after the others. It only decides, the helper acts (PROTOCOLS 0.7).
+// sysmon.cpp — the thread that looks after the others. It only decides, the helper acts.
 //
 // It sleeps 20 us; after 50 rounds without anything to do the sleep doubles each round up to 10 ms (Go's
 // schedule). When all Ps have been idle for a while it sleeps until one is taken from the idle list.

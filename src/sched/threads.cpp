@@ -134,9 +134,6 @@ void adopt_service_thread() noexcept {
 }
 
 void start_service_threads() noexcept {
-  static bool started = false;                       // under the world lock
-  if (started) return;
-  started = true;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask_of_run);
   struct service { const char* name; void (*main)(void*); };
   const service all[] = {{"weft-template", [](void* p) { template_main(p); }},

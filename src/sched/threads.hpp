@@ -1,6 +1,6 @@
 // threads.hpp — the runtime's threads that run no goroutines, and what they share.
 //
-//   template thread   makes Ms: it has no state to hand down and may wait for libc's locks (PROTOCOLS 0.4)
+//   template thread   makes Ms: it has no state to hand down and may wait for libc's locks
 //   sysmon            decides (sysmon.cpp)
 //   helper            writes, trims, resizes, stops the world (helper.cpp)
 // All three block all signals.

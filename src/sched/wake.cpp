@@ -53,15 +53,21 @@ void note_futile_spin() noexcept {
   if (n < futile_max) sched.futile_wakes.store(n + 1, relaxed);
 }
 
-void reset_spinning(machine* mp) noexcept {
+bool stop_spinning(machine* mp) noexcept {
+  if (!mp->spinning) return false;
   mp->spinning = false;
   sched.idle.remove_spinning();
+  return true;
+}
+
+void reset_spinning(machine* mp) noexcept {
+  stop_spinning(mp);
   sched.futile_wakes.store(0, relaxed);              // [order] relaxed: a heuristic
   wake_p();                                          // there may be more: the last one wakes its successor
 }
 
 // The P goes to an idle M, or back to the idle list while the template thread makes an M (which then takes an
-// idle P): a free P never waits for a thread (PROTOCOLS 0.4).
+// idle P): a free P never waits for a thread.
 // A ticket that found no M ends under the lock. Whoever saw it and woke nobody relies on a look that comes
 // later, by the new M, by an M that goes idle, by start_world(): each of them takes the lock after us.
 void start_m(processor* pp, bool spinning) noexcept {
@@ -91,11 +97,7 @@ void hand_off_p(processor* pp) noexcept {
   bool start = false, spinning = false;
   {
     locked hold(sched.lock);
-    if (sched.stopping.load(relaxed)) {              // [order] relaxed: under the lock
-      pp->status.store(p_status::stopped, relaxed);
-      if (--sched.stop_wait == 0) sched.stop_note.wake();
-      return;
-    }
+    if (sched.stopping.load(relaxed)) return count_stopped(pp);   // [order] relaxed: under the lock
     // The only P awake, nobody looks: somebody must, for the timers and for what comes in from outside.
     const idle_word::counts c = sched.idle.look();
     if (sched.global.size() != 0)
@@ -115,6 +117,11 @@ void hand_off_p(processor* pp) noexcept {
   start_m(pp, spinning);
 }
 
+void count_stopped(processor* pp) noexcept {
+  pp->status.store(p_status::stopped, relaxed);      // [order] relaxed: under the lock
+  if (--sched.stop_wait == 0) sched.stop_note.wake();
+}
+
 processor* idle_get_p() noexcept {
   processor* pp = sched.idle_ps.pop();
   if (pp != nullptr) {
@@ -126,11 +133,7 @@ processor* idle_get_p() noexcept {
 }
 
 void idle_put_p(processor* pp) noexcept {
-  if (sched.stopping.load(relaxed)) {                // [order] relaxed: under the lock
-    pp->status.store(p_status::stopped, relaxed);
-    if (--sched.stop_wait == 0) sched.stop_note.wake();
-    return;
-  }
+  if (sched.stopping.load(relaxed)) return count_stopped(pp);     // [order] relaxed: under the lock
   pp->status.store(p_status::idle, relaxed);
   sched.idle_ps.push(pp);
   sched.idle.add_idle_processor();

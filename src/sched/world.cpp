@@ -1,4 +1,4 @@
-// world.cpp — run(): a world begins, its main goroutine runs, the world ends. PROTOCOLS 7.
+// world.cpp — run(): a world begins, its main goroutine runs, the world ends.
 //
 //   none ──run()──> running ──main returns──> ended ──every M idle or lost──> none
 //
@@ -84,7 +84,6 @@ goroutine* begin_world(std::uint32_t n, void (*entry)(void*), void* arg) noexcep
   sched.world_over.clear();
   {
     locked hold(sched.lock);
-    sched.main_exited = false;
     sched.ended.store(false, relaxed);               // [order] relaxed: published by the lock
     for (std::uint32_t i = n; i-- > 0;) idle_put_p(&sched.processors[i]);
     sched.born_elsewhere.store(1 + sched.before_world.size(), relaxed);   // the main goroutine, and these
@@ -199,6 +198,10 @@ void clear_world() noexcept {
 void runtime_init() noexcept {
   static const bool done = [] {
     barrier_init();
+    set_held_locks_port([]() noexcept {
+      machine* mp = this_machine();
+      return mp != nullptr ? &mp->held : nullptr;
+    });
     settings_init();
     const settings& c = current_settings();
     stack_init({c.stack_size, c.strict_guards});
@@ -211,10 +214,7 @@ void runtime_init() noexcept {
 }
 
 void leave_world(machine* mp) noexcept {
-  if (mp->spinning) {
-    mp->spinning = false;
-    sched.idle.remove_spinning();
-  }
+  stop_spinning(mp);
   mp->picked = nullptr;
   mp->locked_gp = nullptr;
   if (mp->pp != nullptr) release_p(mp);
@@ -234,11 +234,7 @@ void stay_behind(machine* mp) noexcept {
 
 // Inside, on the main goroutine's stack.
 void end_main(goroutine* gp) noexcept {
-  if (gp->exiting) {                                 // this_goroutine::exit(): the others go on
-    locked hold(sched.lock);
-    sched.main_exited = true;
-    return;
-  }
+  if (gp->exiting) return;                           // this_goroutine::exit(): the others go on
   sched.ended.store(true, release);                  // [order] release: pairs with find_runnable()
   for (std::uint32_t i = 0; i < sched.maxprocs.load(relaxed); ++i) {
     processor* pp = &sched.processors[i];

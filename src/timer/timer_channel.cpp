@@ -19,7 +19,7 @@ constexpr std::int64_t retry_after = 1'000;   // the channel was locked: a few o
 static_assert(std::is_trivially_copyable_v<detail::tick> && sizeof(detail::tick) == sizeof(std::int64_t));
 
 struct timer_channel {
-  chan_core core;                  // first, and its slot lies inside the padding of its last line
+  chan_core core;                  // first; its one slot is core.slots
   timer_slot* slot = nullptr;
   std::int64_t when;
   std::int64_t period;             // 0: once

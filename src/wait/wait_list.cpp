@@ -28,26 +28,10 @@ void release_nothing(void* arg) noexcept { commit_parked(static_cast<goroutine*>
 
 }  // namespace
 
-void waiting::push(waiter& w, bool front) noexcept {
-  waiter*& tail = wait_list_access::tail(list_);
-  w.queued = true;
-  w.next = front ? head() : nullptr;
-  w.prev = front ? nullptr : tail;
-  if (w.prev) w.prev->next = &w; else set_head(&w);
-  (w.next ? w.next->prev : tail) = &w;
-}
-
-void waiting::remove(waiter& w) noexcept {
-  if (!w.queued) return;
-  if (w.prev) w.prev->next = w.next; else set_head(w.next);
-  (w.next ? w.next->prev : wait_list_access::tail(list_)) = w.prev;
-  w.queued = false;
-}
-
 wakeup waiting::take_front(void** tag) noexcept {
-  waiter* w = head();
+  waiter* w = front();
   if (!w) return {};
-  remove(*w);
+  remove(queue(), w);
   if (tag) *tag = w->slot;   // before the claim: after it an enqueue()d waiter may be gone
   return w->claim();
 }
@@ -71,14 +55,14 @@ std::size_t waiting::take_all(ready_batch& out) noexcept {
 detail::wait_status waiting::wait(wait_reason reason, wait_scope* scope, void* slot) noexcept {
   waiter w;
   w.slot = slot;
-  push(w, false);
+  push_back(queue(), &w);
   return park_queued(w, reason, scope);
 }
 
 detail::wait_status waiting::wait_first(wait_reason reason, wait_scope* scope, void* slot) noexcept {
   waiter w;
   w.slot = slot;
-  push(w, true);
+  push_front(queue(), &w);
   return park_queued(w, reason, scope);
 }
 
@@ -96,7 +80,7 @@ detail::wait_status waiting::park_queued(waiter& w, wait_reason reason, wait_sco
 void waiting::enqueue(waiter& w) noexcept {
   w.gp = current();
   w.contested = true;
-  push(w, false);
+  push_back(queue(), &w);
 }
 
 detail::wait_status waiting::wait_enqueued(waiter& w, wait_reason reason, wait_scope& scope) noexcept {
@@ -106,7 +90,7 @@ detail::wait_status waiting::wait_enqueued(waiter& w, wait_reason reason, wait_s
 detail::wait_status waiting::give_up(waiter& w, woken_by by) noexcept {
   if (by == woken_by::waker) return detail::wait_status::done;   // I4
   lock();
-  remove(w);
+  remove(queue(), &w);
   unlock();
   return by == woken_by::timeout ? detail::wait_status::timed_out : detail::wait_status::stopped;
 }

@@ -25,8 +25,7 @@ using wait_list_lock = ranked_lock<lock_rank::wait_list>;
 
 struct wait_list_access {
   static wait_list_lock& lock(detail::wait_list& list) noexcept { return list.lock_; }
-  static atomic<waiter*>& head(detail::wait_list& list) noexcept { return list.head_; }
-  static waiter*& tail(detail::wait_list& list) noexcept { return list.tail_; }
+  static wait_queue& queue(detail::wait_list& list) noexcept { return list.queue_; }
 };
 
 class waiting {
@@ -42,7 +41,7 @@ class waiting {
   // ---- under the lock ----
   // May count waiters that gave up and have not yet taken themselves out.
   bool empty() const noexcept { return list_.seems_empty(); }
-  waiter* front() const noexcept { return head(); }
+  waiter* front() const noexcept { return queue().head.load(relaxed); }   // [order] relaxed: under the lock
   // Takes the longest waiting goroutine that nobody else has woken; `tag`, if given, receives its waiter's
   // slot.
   wakeup take_one(void** tag = nullptr) noexcept;
@@ -64,16 +63,9 @@ class waiting {
   detail::wait_status wait_enqueued(waiter& w, wait_reason reason, wait_scope& scope) noexcept;  // without it
 
  private:
-  waiter* head() const noexcept {
-    return wait_list_access::head(list_).load(relaxed);   // [order] relaxed: under the lock
-  }
-  void set_head(waiter* w) noexcept {
-    wait_list_access::head(list_).store(w, relaxed);      // [order] relaxed: as above
-  }
   detail::wait_status park_queued(waiter& w, wait_reason reason, wait_scope* scope) noexcept;
   detail::wait_status give_up(waiter& w, woken_by by) noexcept;
-  void push(waiter& w, bool front) noexcept;
-  void remove(waiter& w) noexcept;
+  wait_queue& queue() const noexcept { return wait_list_access::queue(list_); }
 
   detail::wait_list& list_;
   wait_list_lock& lock_;

@@ -1,9 +1,9 @@
-// waiter.hpp — one goroutine waiting on one object (Go's sudog), and the FIFO it waits in.
+// waiter.hpp — one goroutine waiting on one object (Go's sudog).
 //
 // A waiter lies on the parked goroutine's stack. It is queued and taken out under the object's lock.
 //
 //   the waker, under the object's lock           then, the lock released
-//   while ((w = queue.pop()))
+//   while ((w = the first in the queue, taken out))
 //     if (wakeup k = w->claim(); k.won) {
 //       complete the operation in *w;            k.deliver()
 //       break; }
@@ -18,6 +18,7 @@
 //     returns
 #pragma once
 #include "sched/park.hpp"
+#include "weft/detail/wait_queue.hpp"
 
 namespace weft::inline v0::rt {
 
@@ -51,40 +52,31 @@ struct waiter {
   }
 };
 
-class wait_queue {   // doubly linked: a lost case of a select leaves from the middle
- public:
-  wait_queue() noexcept = default;
-  bool empty() const noexcept { return head_ == nullptr; }
-  waiter* front() const noexcept { return head_; }
-  void push_back(waiter* w) noexcept {
-    w->next = nullptr;
-    w->prev = tail_;
-    (tail_ ? tail_->next : head_) = w;
-    tail_ = w;
-    w->queued = true;
-  }
-  void push_front(waiter* w) noexcept {
-    w->prev = nullptr;
-    w->next = head_;
-    (head_ ? head_->prev : tail_) = w;
-    head_ = w;
-    w->queued = true;
-  }
-  waiter* pop() noexcept {
-    waiter* w = head_;
-    if (w) remove(w);
-    return w;
-  }
-  void remove(waiter* w) noexcept {   // no-op when it was popped already
-    if (!w->queued) return;
-    (w->prev ? w->prev->next : head_) = w->next;
-    (w->next ? w->next->prev : tail_) = w->prev;
-    w->queued = false;
-  }
+// ---- the queue; under its object's lock ----
 
- private:
-  waiter* head_ = nullptr;
-  waiter* tail_ = nullptr;
-};
+inline void push_back(wait_queue& q, waiter* w) noexcept {
+  w->next = nullptr;
+  w->prev = q.tail;
+  // [order] release, here and below: pairs with the looks without the lock; who sees a waiter sees what was
+  // done before. relaxed: changed under the lock
+  if (q.tail) q.tail->next = w; else q.head.store(w, release);
+  q.tail = w;
+  w->queued = true;
+}
+
+inline void push_front(wait_queue& q, waiter* w) noexcept {
+  w->prev = nullptr;
+  w->next = q.head.load(relaxed);                   // [order] as in push_back()
+  (w->next ? w->next->prev : q.tail) = w;
+  q.head.store(w, release);                         // [order] as in push_back()
+  w->queued = true;
+}
+
+inline void remove(wait_queue& q, waiter* w) noexcept {   // no-op when it was taken out already
+  if (!w->queued) return;
+  if (w->prev) w->prev->next = w->next; else q.head.store(w->next, release);   // [order] as in push_back()
+  (w->next ? w->next->prev : q.tail) = w->prev;
+  w->queued = false;
+}
 
 }  // namespace weft::inline v0::rt

@@ -27,7 +27,9 @@ inline constexpr auto seq_cst = std::memory_order_seq_cst;
 // running a thread of this process, so the frequent side needs a compiler fence only. Where membarrier is
 // refused (old kernel, seccomp) both become real fences; the choice is made once, before the first thread of
 // the runtime.
-// Pairs that rely on it: gate/lease (sched/inside.hpp), raw_lock, publish/sleep (sched/wake.cpp).
+// Pairs that rely on it: gate/lease (sched/inside.hpp), raw_lock, publish/sleep (sched/wake.cpp), run_next
+// (sched/run_queue.hpp), a channel's bias (chan/chan_lock.hpp), arm/poll (sched/timers.cpp), deep sleep
+// (sched/sysmon.cpp).
 
 // Set by barrier_init(), constant afterwards. Relaxed is enough: written before any second thread exists.
 extern atomic<bool> asymmetric_barriers;

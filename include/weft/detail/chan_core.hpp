@@ -26,16 +26,9 @@
 #include "weft/detail/atomic.hpp"
 #include "weft/detail/deadline.hpp"
 #include "weft/detail/raw_lock.hpp"
+#include "weft/detail/wait_queue.hpp"
 
 namespace weft::inline v0::rt {
-
-struct waiter;   // src/wait/waiter.hpp
-
-// The longest waiting first. Changed under the lock; whether there is a first one may be looked at without.
-struct chan_queue {
-  atomic<waiter*> head{nullptr};
-  waiter* tail = nullptr;
-};
 
 // Biased to a P, or shared: src/chan/chan_lock.hpp.
 struct chan_lock {
@@ -50,7 +43,7 @@ struct chan_lock {
 struct alignas(16) chan_core {
   using drop_fn = void (*)(void* slot) noexcept;   // destroys the value in a slot; null: nothing to do
 
-  // ---- line 0: under the lock; count, closed and the heads are also looked at without it ----
+  // ---- under the lock; count, closed and the heads are also looked at without it ----
   chan_lock lock;
   atomic<std::uint32_t> count{0};       // slots in use
   std::uint32_t capacity;
@@ -59,10 +52,10 @@ struct alignas(16) chan_core {
   std::uint16_t slot_size;
   atomic<bool> closed{false};
   bool timed = false;                   // a timer fills it (src/timer/timer_channel.hpp); constant
-  chan_queue receivers;
-  chan_queue senders;
+  wait_queue receivers;
+  wait_queue senders;
 
-  // ---- line 1 ----
+  // ---- constant, or atomic ----
   drop_fn drop;
   atomic<std::uint32_t> handles{1};
   alignas(16) std::byte slots[16];      // the first two words of the slots; the rest lies behind

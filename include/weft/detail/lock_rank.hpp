@@ -8,7 +8,6 @@
 namespace weft::inline v0::rt {
 
 enum class lock_rank : std::uint8_t {
-  world,       // one run of the runtime begins or ends; stop-the-world
   channel,     // a channel's state and wait queues; never ready() under it
   wait_list,   // the waiters of a mutex, semaphore, condition variable, ...; never ready() under it
   timers,      // one processor's timer heap; never ready() under it
@@ -27,8 +26,8 @@ struct held_locks {
   int count = 0;
   entry held[capacity];
 };
-// The upward call: the calling thread's list, or null for a thread that is not to be checked. Installed once
-// by sched; until then nothing is checked.
+// The upward call: the calling thread's list, or null for a thread that is not to be checked. Installed by
+// sched (world.cpp); until then nothing is checked.
 using held_locks_port = held_locks* (*)() noexcept;
 void set_held_locks_port(held_locks_port port) noexcept;
 

@@ -5,9 +5,9 @@
 
 #include "weft/detail/deadline.hpp"
 #include "weft/detail/raw_lock.hpp"
+#include "weft/detail/wait_queue.hpp"
 
 namespace weft::inline v0::rt {
-struct waiter;
 struct wait_list_access;   // src/wait/wait_list.hpp
 }
 
@@ -26,15 +26,14 @@ class wait_list {
   }
   // Exact for whoever knows by other means that nobody comes or goes; else a hint.
   // [order] relaxed: as just said.
-  bool seems_empty() const noexcept { return head_.load(rt::relaxed) == nullptr; }
+  bool seems_empty() const noexcept { return queue_.head.load(rt::relaxed) == nullptr; }
 
  private:
   friend struct rt::wait_list_access;
   void check_destroyed_slow(const char* kind) noexcept;
 
   rt::ranked_lock<rt::lock_rank::wait_list> lock_;
-  rt::atomic<rt::waiter*> head_{nullptr};   // changed under the lock; atomic for seems_empty() alone
-  rt::waiter* tail_ = nullptr;
+  rt::wait_queue queue_;
 };
 
 }  // namespace weft::inline v0::detail

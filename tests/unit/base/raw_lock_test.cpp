@@ -88,15 +88,15 @@ TEST(raw_lock, try_lock) {
 TEST(lock_rank, upwards_is_fine) {
   held_locks mine;
   int a = 0, b = 0, c = 0;
-  check_acquired(mine, lock_rank::world, &a);
+  check_acquired(mine, lock_rank::channel, &a);
   check_acquired(mine, lock_rank::timers, &b);
   check_acquired(mine, lock_rank::leaf, &c);
   check_released(mine, lock_rank::timers, &b);   // in any order
   check_released(mine, lock_rank::leaf, &c);
-  check_acquired(mine, lock_rank::channel, &b);
+  check_acquired(mine, lock_rank::wait_list, &b);
   EXPECT_EQ(mine.count, 2);
-  check_released(mine, lock_rank::channel, &b);
-  check_released(mine, lock_rank::world, &a);
+  check_released(mine, lock_rank::wait_list, &b);
+  check_released(mine, lock_rank::channel, &a);
   EXPECT_EQ(mine.count, 0);
 }
 

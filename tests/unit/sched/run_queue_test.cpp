@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "sched/goroutine.hpp"
 
 using namespace weft::rt;
 

@@ -12,6 +12,7 @@ class fifo {
  public:
   bool empty() const noexcept { return head_ == nullptr; }
   std::size_t size() const noexcept { return size_; }
+  T* front() const noexcept { return head_; }
 
   void push_back(T* x) noexcept {
     x->*Next = nullptr;
@@ -32,6 +33,19 @@ class fifo {
     if (!head_) tail_ = nullptr;
     --size_;
     return x;
+  }
+  void append(fifo&& other) noexcept {   // takes all of other's elements, in order
+    if (other.empty()) return;
+    (tail_ ? tail_->*Next : head_) = other.head_;
+    tail_ = other.tail_;
+    size_ += other.size_;
+    other = {};
+  }
+  void prepend(fifo&& other) noexcept {
+    fifo mine = *this;
+    *this = other;
+    other = {};
+    append(static_cast<fifo&&>(mine));
   }
 
  private:

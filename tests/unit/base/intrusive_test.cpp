@@ -24,19 +24,43 @@ TEST(intrusive, a_fifo_behaves_like_a_deque) {
   fifo<element, &element::next> list;
   std::deque<element*> model;
   for (int step = 0; step < 100'000; ++step) {
-    if (random.below(2)) {
-      element* x = list.pop_front();
-      ASSERT_EQ(x, model.empty() ? nullptr : model.front());
-      if (x) model.pop_front(), free.push_back(x);
-    } else if (!free.empty()) {
-      element* x = free.back();
-      free.pop_back();
-      bool front = random.below(2);
-      front ? list.push_front(x) : list.push_back(x);
-      front ? model.push_front(x) : model.push_back(x);
+    switch (random.below(5)) {
+      case 0: case 1:
+        if (!free.empty()) {
+          element* x = free.back();
+          free.pop_back();
+          bool front = random.below(2);
+          front ? list.push_front(x) : list.push_back(x);
+          front ? model.push_front(x) : model.push_back(x);
+        }
+        break;
+      case 2: case 3: {
+        element* x = list.pop_front();
+        ASSERT_EQ(x, model.empty() ? nullptr : model.front());
+        if (x) model.pop_front(), free.push_back(x);
+        break;
+      }
+      default: {   // a few elements move at once
+        fifo<element, &element::next> more;
+        std::deque<element*> more_model;
+        for (std::uint32_t n = random.below(4); n > 0 && !free.empty(); --n) {
+          more.push_back(free.back());
+          more_model.push_back(free.back());
+          free.pop_back();
+        }
+        bool before = random.below(2);
+        if (before) {
+          list.prepend(static_cast<decltype(more)&&>(more));
+          model.insert(model.begin(), more_model.begin(), more_model.end());
+        } else {
+          list.append(static_cast<decltype(more)&&>(more));
+          model.insert(model.end(), more_model.begin(), more_model.end());
+        }
+        ASSERT_TRUE(more.empty());
+      }
     }
     ASSERT_EQ(list.size(), model.size());
-    ASSERT_EQ(list.empty(), model.empty());
+    ASSERT_EQ(list.front(), model.empty() ? nullptr : model.front());
   }
 }
 

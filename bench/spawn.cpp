@@ -2,6 +2,7 @@
 #include "report.hpp"
 #include "weft/chan.hpp"
 #include "weft/go.hpp"
+#include "weft/join_handle.hpp"
 #include "weft/this_goroutine.hpp"
 #include "weft/wait_group.hpp"
 #include "workloads.hpp"

@@ -1,13 +1,7 @@
-// go.hpp — start goroutines: go() and forget, spawn() and join.
+// go.hpp — go(): start a goroutine and forget it. One to be waited for: spawn(), in join_handle.hpp.
 #pragma once
 #include <concepts>
 #include <cstddef>
-#include <exception>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <stop_token>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -46,5 +40,3 @@ template <class F, class... Args>
 }
 
 }  // namespace weft::inline v0
-
-#include "weft/join_handle.hpp"

@@ -1,7 +1,6 @@
 // runtime.hpp — begin and end a world: run(), and the number of processors.
 #pragma once
-#include <exception>
-#include <functional>
+#include <concepts>
 #include <optional>
 #include <type_traits>
 #include <utility>

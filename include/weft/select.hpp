@@ -240,5 +240,3 @@ std::size_t select(Cases&&... cases) {
 }
 
 }  // namespace weft::inline v0
-
-#include "weft/selector.hpp"

@@ -2,7 +2,6 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <stop_token>
 
 #include "weft/detail/deadline.hpp"
 

@@ -9,6 +9,7 @@
 
 #include "weft/chan.hpp"
 #include "weft/detail/introspect.hpp"
+#include "weft/join_handle.hpp"
 #include "weft/select.hpp"
 #include "weft/timer.hpp"
 #include "weft/wait_group.hpp"

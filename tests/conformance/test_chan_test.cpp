@@ -13,6 +13,7 @@
 #include "weft/chan.hpp"
 #include "weft/go.hpp"
 #include "weft/select.hpp"
+#include "weft/selector.hpp"
 
 namespace {
 

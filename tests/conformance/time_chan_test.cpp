@@ -5,6 +5,7 @@
 
 #include "weft/chan.hpp"
 #include "weft/go.hpp"
+#include "weft/join_handle.hpp"
 #include "weft/select.hpp"
 #include "weft/timer.hpp"
 #include "weft_test.hpp"

@@ -3,7 +3,9 @@
 #include <stdexcept>
 
 #include "weft/go.hpp"
+#include "weft/join_handle.hpp"
 #include "weft/runtime.hpp"
+#include "weft/this_goroutine.hpp"
 
 int main(int, char** argv) {
   const auto is = [how = argv[1]](const char* s) { return std::strcmp(how, s) == 0; };

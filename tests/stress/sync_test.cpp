@@ -8,6 +8,7 @@
 #include "stress.hpp"
 #include "weft/chan.hpp"
 #include "weft/go.hpp"
+#include "weft/join_handle.hpp"
 #include "weft/mutex.hpp"
 #include "weft/runtime.hpp"
 #include "weft/this_goroutine.hpp"

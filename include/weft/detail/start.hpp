@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <functional>
+#include <new>
 #include <tuple>
 #include <type_traits>
 #include <utility>

@@ -11,6 +11,7 @@
 
 #include "weft/go.hpp"
 #include "weft/goroutine_local.hpp"
+#include "weft/join_handle.hpp"
 #include "weft/runtime.hpp"
 #include "weft_test.hpp"
 

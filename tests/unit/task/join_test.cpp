@@ -17,6 +17,7 @@
 
 #include "weft/chan.hpp"
 #include "weft/go.hpp"
+#include "weft/join_handle.hpp"
 #include "weft/runtime.hpp"
 #include "weft_test.hpp"
 

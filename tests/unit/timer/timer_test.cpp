@@ -12,6 +12,7 @@
 
 #include "weft/chan.hpp"
 #include "weft/go.hpp"
+#include "weft/join_handle.hpp"
 #include "weft/runtime.hpp"
 #include "weft/select.hpp"
 #include "weft/timer.hpp"

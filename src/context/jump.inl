@@ -6,10 +6,10 @@ namespace weft::inline v0::rt {
 
 [[noreturn]] inline void jump(context to) noexcept {
 #if defined(__x86_64__)
-  asm volatile("jmp weft_jump" : : "D"(to.sp));
+  asm volatile("jmp weft_jump" : : "D"(to.sp) : "memory");
 #elif defined(__aarch64__)
   register void* sp asm("x0") = to.sp;
-  asm volatile("b weft_jump" : : "r"(sp));
+  asm volatile("b weft_jump" : : "r"(sp) : "memory");
 #endif
   __builtin_unreachable();
 }

@@ -23,11 +23,15 @@
 #endif
 
 #if defined(WEFT_TSAN)
+#include <cerrno>
+#include <cstddef>
+
 extern "C" {   // sanitizer/tsan_interface.h has them, but not in every release
 void* __tsan_get_current_fiber();
 void* __tsan_create_fiber(unsigned flags);
 void __tsan_destroy_fiber(void* fiber);
 void __tsan_switch_to_fiber(void* fiber, unsigned flags);
+void AnnotateBenignRaceSized(const char* file, int line, void* start, std::size_t size, const char* why);
 void __tsan_acquire(void* address);
 void __tsan_release(void* address);
 }
@@ -103,7 +107,12 @@ void fibre_discard(fibre& f, const void* release_to) noexcept {
   if (f.handle) pool.destroy(f.handle, release_to);
   f = {};
 }
-void adopt_thread(fibre& f) noexcept { f.handle = __tsan_get_current_fiber(); }
+// errno belongs to the thread, and the switch carries its value: two goroutines that set it on one thread do
+// not race, but look so, as nothing else orders them.
+void adopt_thread(fibre& f) noexcept {
+  f.handle = __tsan_get_current_fiber();
+  AnnotateBenignRaceSized("", 0, &errno, sizeof errno, "errno");
+}
 void before_switch(fibre& from, fibre& to, const void* to_stack_bottom, std::size_t, bool dying) noexcept {
   if (dying) hb_release(from.fake_stack);
   __tsan_switch_to_fiber(to.handle, no_sync);

@@ -32,26 +32,28 @@ attempt begin_claim(machine* mp) noexcept {
   return {gate, claimed, mp->lease.change(seen, claimed)};
 }
 
-bool finish_claim(machine* mp, const attempt& a) noexcept {
-  if (!a.open) return false;
+processor* finish_claim(machine* mp, const attempt& a) noexcept {
+  if (!a.open) return nullptr;
   if (mp->gate.look() != a.gate) {
     // Fails when the M has taken it back itself.
     mp->lease.change(a.claimed, a.claimed.with(lease_state::held));
-    return false;
+    return nullptr;
   }
-  return mp->lease.change(a.claimed, a.claimed.with(lease_state::taken));
+  const bool won = mp->lease.change(a.claimed, a.claimed.with(lease_state::taken));
+  // Not the lease as it is now: the M may be back already, and have another P.
+  return won ? &sched.processors[a.claimed.processor()] : nullptr;
 }
 
 }  // namespace
 
-bool claim_p(machine* mp) noexcept {
-  bool won = false;
+processor* claim_p(machine* mp) noexcept {
+  processor* pp = nullptr;
   machine* const one[] = {mp};
-  claim_all(one, 1, &won);
-  return won;
+  claim_all(one, 1, &pp);
+  return pp;
 }
 
-std::uint32_t claim_all(machine* const* ms, std::uint32_t n, bool* won) noexcept {
+std::uint32_t claim_all(machine* const* ms, std::uint32_t n, processor** won) noexcept {
   constexpr std::uint32_t batch = 64;
   std::uint32_t count = 0;
   for (std::uint32_t first = 0; first < n; first += batch) {
@@ -60,7 +62,8 @@ std::uint32_t claim_all(machine* const* ms, std::uint32_t n, bool* won) noexcept
     bool any = false;
     for (std::uint32_t i = first; i < end; ++i) any |= (attempts[i - first] = begin_claim(ms[i])).open;
     if (any) heavy_barrier();
-    for (std::uint32_t i = first; i < end; ++i) count += won[i] = finish_claim(ms[i], attempts[i - first]);
+    for (std::uint32_t i = first; i < end; ++i)
+      count += (won[i] = finish_claim(ms[i], attempts[i - first])) != nullptr;
   }
   return count;
 }
@@ -163,7 +166,8 @@ void leave_slow(machine* mp) noexcept {
       pp = mp->pp;
     }
   }
-  // [order] relaxed: of the bit, the lock decides; acquire: pairs with end_main()
+  // [order] relaxed: of the bits, looked at again; acquire: pairs with end_main()
+  if (pp->attention.load(relaxed) & attend_safe_point) run_safe_point(pp);
   if (pp->attention.load(relaxed) & attend_stop) {
     if (sched.ended.load(acquire)) stay_behind(mp);
     leave_p_to_stop(mp);

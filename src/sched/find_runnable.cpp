@@ -36,7 +36,10 @@ bool attend(machine* mp) noexcept {
     // The slice is over along a chain of run_next hand-offs: the next G comes from the ring.
     pp->attention.fetch_and(~std::uint32_t{attend_slice}, relaxed);   // [order] relaxed: seen above, answered
     if (pp->queue.has_next())
-      if (run_queue::taken t = pp->queue.get(); t.gp != nullptr) put_local(pp, t.gp);
+      if (run_queue::taken t = pp->queue.get(); t.gp != nullptr) {
+        put_local(pp, t.gp);
+        wake_p();
+      }
     ++pp->schedtick;
   }
   return false;
@@ -56,7 +59,8 @@ void take_global(global_batch& batch, std::uint32_t max) noexcept {   // under l
   batch.count = sched.global.take(batch.gs, n);
 }
 
-// The first is for us to run. Until the others are in the ring nobody sees them, so look for sleepers then.
+// The first is for us to run. Until the others are in the ring nobody sees them, nor did anybody see what a
+// turn's end has moved (end_turn): so look for sleepers then.
 goroutine* admit(processor* pp, const global_batch& batch) noexcept {
   if (batch.count == 0) return nullptr;
   constexpr std::uint32_t ahead = 12;                // blocks lie anywhere: fetched before they are looked at
@@ -65,7 +69,7 @@ goroutine* admit(processor* pp, const global_batch& batch) noexcept {
     prefetch_start(batch.gs[i]);
     put_local(pp, batch.gs[i]);
   }
-  if (batch.count > 1) wake_p();
+  if (batch.count > 1 || sched.global.size() != 0) wake_p();
   return batch.gs[0];
 }
 

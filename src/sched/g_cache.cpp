@@ -135,7 +135,7 @@ void spill(goroutine_cache& cache) noexcept {
     for (std::uint32_t i = 0; i < cache_batch; ++i) return_to_slab(cache.blocks[i]);
   }
   cache.count = cache.count - cache_batch;
-  std::copy_n(cache.blocks + cache_batch, cache.count.get(), cache.blocks);
+  for (std::uint32_t i = 0; i < cache.count; ++i) cache.blocks[i] = cache.blocks[i + cache_batch];
 }
 
 }  // namespace

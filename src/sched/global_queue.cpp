@@ -73,9 +73,7 @@ std::uint32_t global_queue::take(goroutine** into, std::uint32_t n) noexcept {
   while (got < n && front_ != nullptr) {
     chunk& c = *front_;
     const std::uint32_t part = std::min(n - got, c.end - c.begin);
-    std::copy_n(c.gs + c.begin, part, into + got);
-    c.begin += part;
-    got += part;
+    for (std::uint32_t end = c.begin + part; c.begin != end;) into[got++] = c.gs[c.begin++];
     if (c.begin == c.end) drop_front();
   }
   while (got < n && !rest_.empty()) into[got++] = rest_.pop_front();

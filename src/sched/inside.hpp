@@ -14,6 +14,7 @@
 //   inside           for functions that never park: the goroutine keeps its thread. A pending preemption is
 //                    honoured by giving the P to another thread (thread-bound), never by a switch.
 //   inside_parking   for functions documented as parking: leaving may yield.
+//   inside_briefly   for a callback that somebody waits for: leaving does not look at the mark.
 //
 // In between no malloc, no stdio, no loader, no exception, no code of a user's type: foreign code may hold
 // the locks they need (CONTRIBUTING.md, Inside the runtime).
@@ -65,6 +66,17 @@ class [[nodiscard]] inside {
 
  private:
   machine* mp_;   // cannot change: nothing here parks
+};
+
+class [[nodiscard]] inside_briefly {   // the goroutine goes on whatever its P is wanted for
+ public:
+  inside_briefly() noexcept : mp_(enter()) {}
+  ~inside_briefly() { mp_->gate.leave(); }
+  inside_briefly(const inside_briefly&) = delete;
+  inside_briefly& operator=(const inside_briefly&) = delete;
+
+ private:
+  machine* mp_;
 };
 
 class [[nodiscard]] inside_parking {

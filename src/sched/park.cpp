@@ -57,13 +57,15 @@ void commit_yield_local(void* arg) noexcept {
 }
 
 // Nobody else was here: look whether another P has more than it runs now, or a goroutine there may wait for
-// ever behind one that never switches. No P is woken: there is nothing here for it.
+// ever behind one that never switches.
 void commit_yield_lone(void* arg) noexcept {
   machine* mp = this_machine();
   auto* gp = static_cast<goroutine*>(arg);
   gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the queue
-  if (goroutine* other = steal_ring(mp)) put_local(mp->pp, other);
+  goroutine* other = steal_ring(mp);
+  if (other != nullptr) put_local(mp->pp, other);
   put_local(mp->pp, gp);
+  if (other != nullptr) wake_p();                    // what we took was in no queue for a moment
 }
 
 void commit_yield_global(void* arg) noexcept {
@@ -207,10 +209,10 @@ void yield() noexcept {
     switch_to(mp, gp, next);
     return;
   }
-  // Nobody else here. Timers, stealing and the poller get their turn once in a while; else we are next.
+  // Nobody else here? Timers, stealing and the poller get their turn once in a while; else we are next.
   // [order] relaxed: only whether; g0 looks again, with acquire
-  const bool plain = mp->picked == nullptr && pp->attention.load(relaxed) == 0 && mp->locked_gp == nullptr &&
-                     sched.global.size() == 0;
+  const bool plain = mp->picked == nullptr && pp->queue.empty() && pp->attention.load(relaxed) == 0 &&
+                     mp->locked_gp == nullptr && sched.global.size() == 0;
   if (plain && ++pp->lone_yields % 64 != 0) return;
   mp->commit = plain ? commit_yield_lone : commit_yield_local;
   mp->commit_arg = gp;

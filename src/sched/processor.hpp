@@ -43,6 +43,7 @@ struct alignas(cache_line) processor {
   std::uint32_t turn_end = 0;             // the ring's tail when they began: there the turn is over
   std::uint32_t lone_yields = 0;          // yields that found nobody else here
   std::uint32_t wakes_skipped = 0;        // wake.cpp: run_next hand-offs since the last wake-up
+  std::int64_t ran_timers = 0;            // when it last ran timers that were due
 
   // ---- any thread ----
   alignas(cache_line) atomic<std::uint32_t> attention{0};

@@ -1,6 +1,8 @@
 // run_queue.cpp — the operations of run_queue.hpp that are not on every switch.
 #include "sched/run_queue.hpp"
 
+#include "base/check.hpp"
+
 namespace weft::inline v0::rt {
 
 bool stealable_queue::empty() const noexcept {
@@ -47,6 +49,7 @@ goroutine* stealable_queue::steal_half(run_queue& into, bool next_too, std::uint
       return gp;
     }
     if (n > capacity / 2) continue;                                 // h and t did not belong together
+    WEFT_DCHECK(into.size() == 0);
     goroutine* last = nullptr;
     for (std::uint32_t i = 0; i < n; ++i) {
       goroutine* gp = ring_[(h + i) % capacity].load(relaxed);      // [order] relaxed: the CAS below decides

@@ -145,8 +145,8 @@ void submit_new(machine* mp, goroutine* gp) noexcept;    // a filled-in G become
 void delete_closure(goroutine* gp) noexcept;             // its allocation, if it has one; outside
 
 // ---- claim.cpp ----
-bool claim_p(machine* mp) noexcept;                      // one M, one barrier; true: its P is the caller's
-std::uint32_t claim_all(machine* const* ms, std::uint32_t n, bool* won) noexcept;   // one barrier for all
+processor* claim_p(machine* mp) noexcept;                // its P is the caller's now; null: it is inside
+std::uint32_t claim_all(machine* const* ms, std::uint32_t n, processor** won) noexcept;   // with one barrier
 bool give_back_p(machine* mp, processor* pp) noexcept;   // taken -> held; false: the M has gone on without
 void wait_for_p_here(machine* mp) noexcept;              // the goroutine keeps this thread and waits for a P
 [[noreturn]] void sleep_for_ever() noexcept;

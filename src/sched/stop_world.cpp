@@ -25,21 +25,18 @@ void take_idle_ps() noexcept {                       // under lock
   }
 }
 
-// Which P a won claim has brought: the M may have changed it since we looked.
-processor* claimed_p(machine* mp) noexcept { return &sched.processors[mp->lease.look().processor()]; }
-
 void take_from_outside() noexcept {
   constexpr std::uint32_t most = 64;
   machine* ms[most];
-  bool won[most];
+  processor* won[most];
   std::uint32_t n = 0;
   const std::uint32_t count = sched.maxprocs.load(relaxed);   // [order] relaxed: only a stop changes it
   auto flush = [&] {
     if (claim_all(ms, n, won) != 0) {
       locked hold(sched.lock);
       for (std::uint32_t i = 0; i < n; ++i) {
-        if (!won[i]) continue;
-        processor* pp = claimed_p(ms[i]);
+        processor* pp = won[i];
+        if (pp == nullptr) continue;
         pp->taken_from = ms[i];
         pp->mp.store(nullptr, relaxed);              // [order] relaxed: under the lock, and the P is ours
         pp->status.store(p_status::stopped, relaxed);
@@ -171,8 +168,7 @@ void for_each_p(void (*f)(processor*)) noexcept {
       machine* mp = pp->mp.load(relaxed);            // [order] relaxed: the lease decides
       if (mp == nullptr) continue;
       mp->mark.store(1, relaxed);
-      if (!claim_p(mp)) continue;
-      pp = claimed_p(mp);
+      if ((pp = claim_p(mp)) == nullptr) continue;
       run_safe_point(pp);
       pp->mp.store(mp, relaxed);                     // [order] relaxed: the lease's change is a release
       if (!give_back_p(mp, pp)) {                    // it has gone on without: the P is ours to place

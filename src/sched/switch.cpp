@@ -99,6 +99,10 @@ bool inherit_stack(machine* mp, goroutine* dead, goroutine* next) noexcept {
 // Leaves a dead goroutine's stack. Returns only when the next one runs on it.
 goroutine* leave_dead(machine* mp, goroutine* dead) noexcept {
   goroutine* next = take_next(mp);
+  if (next != nullptr && next->fp_env && next->is_started()) {   // a jump carries no MXCSR
+    mp->picked = next;
+    next = nullptr;
+  }
   if (next != nullptr && inherit_stack(mp, dead, next)) return next;
   if (next != nullptr && !next->is_started() && !give_stack(mp->pp, next)) {
     mp->picked = next;

@@ -36,13 +36,17 @@ void wake_poller(std::int64_t when) noexcept {
 namespace {
 
 // Woken goroutines wait for their turn in our ring, but not too many at once: the rest stays in the heap,
-// where it waits in the order of its deadlines, and not behind a whole global queue. At least a few go, if
-// the ring is full of others.
-std::uint32_t room_for_woken() noexcept {
+// where it waits in the order of its deadlines, and not behind a whole global queue. If the ring is full of
+// others a few go nevertheless: more, the longer those take.
+std::uint32_t room_for_woken(std::int64_t now) noexcept {
   constexpr std::uint32_t most = 32, least = 4;
-  const processor* mine = this_machine()->pp;
+  constexpr std::int64_t one_more_ns = 10'000;
+  processor* mine = this_machine()->pp;
   if (mine == nullptr) return UINT32_MAX;
-  return std::max(least, most - std::min(most, mine->queue.size()));
+  const std::int64_t since = std::clamp<std::int64_t>(now - mine->ran_timers, 0, 1'000'000'000);
+  mine->ran_timers = now;
+  const std::uint32_t room = most - std::min(most, mine->queue.size());
+  return std::max(room, least + static_cast<std::uint32_t>(since / one_more_ns));
 }
 
 }  // namespace
@@ -51,7 +55,7 @@ std::int64_t run_timers(processor* pp, std::int64_t now) noexcept {
   const std::int64_t earliest = pp->timers.earliest();
   if (earliest > now) return earliest;
   ready_batch batch;
-  const std::int64_t next = pp->timers.run_due(now, batch, room_for_woken());
+  const std::int64_t next = pp->timers.run_due(now, batch, room_for_woken(now));
   ready_all(batch);
   return next;
 }

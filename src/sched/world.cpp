@@ -102,11 +102,17 @@ goroutine* begin_world(std::uint32_t n, void (*entry)(void*), void* arg) noexcep
 
 // ---- the end ----
 
+void count_lost(machine* mp) noexcept {              // under lock
+  // [order] relaxed: under the lock; release: pairs with enter_slow(), wait_for_p_here() and settle()
+  if (mp->lost.load(relaxed)) return;
+  mp->lost.store(true, release);
+  --sched.machine_count;
+}
+
 void lose(machine* mp) noexcept {
-  mp->lost.store(true, release);                     // [order] release: pairs with enter_slow()
   {
     locked hold(sched.lock);
-    --sched.machine_count;
+    count_lost(mp);
   }
   mp->park_note.wake();
 }
@@ -120,8 +126,8 @@ bool settle(machine* mp, bool patient) noexcept {
     if (mp->on_idle_list) return true;
     if (mp->waits_for_p) {                           // its goroutine would go on outside: never
       mp->waits_for_p = false;
-      mp->lost.store(true, release);                 // [order] release: pairs with wait_for_p_here()
-      --sched.machine_count;
+      mp->current->status.store(g_status::running, relaxed);   // [order] relaxed: read when all have settled
+      count_lost(mp);
       mp->park_note.wake();
       return true;
     }
@@ -137,7 +143,7 @@ bool settle(machine* mp, bool patient) noexcept {
   if (!patient)
     printer() << "weft: thread " << mp->thread_id << " still runs foreign code at the end of run();"
               << " it stops at its next call of Weft\n";
-  if (!claim_p(mp)) return false;
+  if (claim_p(mp) == nullptr) return false;
   lose(mp);
   return true;
 }
@@ -226,8 +232,7 @@ void stay_behind(machine* mp) noexcept {
   release_p(mp);
   {
     locked hold(sched.lock);
-    mp->lost.store(true, release);                   // [order] release: pairs with settle()
-    --sched.machine_count;
+    count_lost(mp);
   }
   sleep_for_ever();
 }

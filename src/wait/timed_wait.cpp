@@ -15,8 +15,10 @@ std::int64_t time_out(timer_node& node, std::int64_t, ready_batch& out) noexcept
 
 }  // namespace
 
+// Whoever destroys a stop_callback waits for the end of this call, so it must not be where a thread stays
+// behind when its world ends: it leaves without looking what its P is wanted for.
 void wait_scope::on_stop::operator()() const noexcept {
-  inside in;
+  inside_briefly in;
   // [order] relaxed: a finished world stays finished.
   if (gp->status.load(relaxed) == g_status::abandoned) return;
   if (gp->wait.claim(wait_word::stopped) == wait_word::claimed::parked) ready(gp);

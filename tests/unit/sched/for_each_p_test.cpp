@@ -1,5 +1,5 @@
-// for_each_p_test.cpp — a function once on each P: idle ones, Ps in user code, Ps that switch or cross all the
-// time.
+// for_each_p_test.cpp — a function once on each P: idle ones, Ps in user code, Ps that switch or cross all
+// the time.
 #include <atomic>
 
 #include "sched/sched.hpp"
@@ -50,7 +50,10 @@ TEST(for_each_p, ReachesBusyOnes) {
     };
     if (procs > 1) start([] {});                                   // never crosses
     start([] { weft::this_goroutine::yield(); });
-    start([c = weft::make_chan<int>(1)] { (void)c.try_send(1), (void)c.try_recv(); });   // crosses, never parks
+    start([c = weft::make_chan<int>(1)] {                          // crosses, never parks
+      (void)c.try_send(1);
+      (void)c.try_recv();
+    });
     for (int round = 0; round < 50; ++round) {
       visit_all();
       expect_each_once(procs);

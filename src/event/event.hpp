@@ -12,7 +12,7 @@ namespace weft::inline v0::rt {
 
 enum class event : std::uint8_t {
   goroutine_create,     // id of the new one
-  goroutine_start,      // id, on the P that emits
+  goroutine_start,      // id: its first turn, on the P that emits
   goroutine_end,        // id
   goroutine_block,      // id, wait reason
   goroutine_unblock,    // id of the woken one

@@ -1,5 +1,4 @@
-// spin.hpp — whether a lock is worth a few hundred nanoseconds of spinning before its goroutine parks: Go's
-// rule.
+// spin.hpp — whether to spin for a lock, a few hundred nanoseconds, before the goroutine parks. Go's rule.
 #pragma once
 #include "os/linux/pause.hpp"
 #include "os/os.hpp"

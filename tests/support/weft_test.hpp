@@ -1,10 +1,11 @@
 // weft_test.hpp — what most tests of the runtime start from.
 //
-//   for_each_procs(f)   f as the main goroutine at 1, 2, 4 and 8 processors, each under a watchdog; f or
-//   f(procs) with_procs(n, f)    the same, once watchdog            a test that takes too long ends the
-//   process with the dump of all goroutines scaled(n)           n, or less where a sanitizer makes everything
-//   slow flag                an event that one side sets and the other waits for, without weft (spins, yields
-//   the thread)
+//   for_each_procs(f)    f as the main goroutine at 1, 2, 4 and 8 processors, watched; f or f(procs)
+//   with_procs(n, f)     the same, once
+//   watchdog             a test that takes too long ends the process with the dump of all goroutines
+//   scaled(n)            n, or less where a sanitizer makes everything slow
+//   flag                 an event that one side sets and the other waits for, without weft (spins, yields the
+//                        thread)
 //
 // EXPECT_ and ASSERT_ work in goroutines and on threads (GoogleTest locks); ASSERT_ returns from the
 // goroutine only. SCOPED_TRACE does not: it belongs to the thread, and a goroutine changes its thread.

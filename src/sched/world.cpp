@@ -211,7 +211,6 @@ void runtime_init() noexcept {
     settings_init();
     const settings& c = current_settings();
     stack_init({c.stack_size, c.strict_guards});
-    set_crash_on_fatal(c.traceback == traceback_level::crash);
     init_processors(1);
     sched.coarse_now.store(os::nanotime(), relaxed); // [order] relaxed: a coarse clock
     return true;

@@ -1,5 +1,5 @@
-// fp_env_test.cpp — a rounding mode stays with its goroutine, whoever switches to it: one that parks, one that
-// ends, g0.
+// fp_env_test.cpp — a rounding mode stays with its goroutine, whoever switches to it: one that parks, one
+// that ends, g0.
 #include <cfenv>
 
 #include "support/weft_test.hpp"

@@ -81,6 +81,7 @@ goroutine* begin_world(std::uint32_t n, void (*entry)(void*), void* arg) noexcep
   if (main == nullptr) fatal("out of memory for the main goroutine");
   fill_in_main(main, entry, arg);
   sanitizer::hb_release(main);
+  emit(event::goroutine_create, main->id);
   sched.world_over.clear();
   {
     locked hold(sched.lock);

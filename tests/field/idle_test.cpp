@@ -13,8 +13,15 @@ using weft::this_goroutine::sleep_for;
 // A thousand goroutines wait on channels and nothing happens.
 TEST(field, F134) {
   with_procs(8, [] {
+    constexpr int waiters = 1000;
     auto never = weft::make_chan<int>();
-    for (int i = 0; i < 1000; ++i) weft::go([never] { never.recv(); });
+    std::atomic<int> started{0};
+    for (int i = 0; i < waiters; ++i)
+      weft::go([never, &started] {
+        ++started;
+        never.recv();
+      });
+    while (started < waiters) sleep_for(10ms);   // ThreadSanitizer takes a second for that
     sleep_for(500ms);   // idle threads have given up looking for work
     const meter m;
     sleep_for(3s);

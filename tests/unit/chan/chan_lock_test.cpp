@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "context/sanitizer.hpp"
 #include "os/linux/pause.hpp"
 #include "sched/inside.hpp"
 #include "support/weft_test.hpp"
@@ -30,9 +31,11 @@ void add_under_lock(const weft::chan<int>& c, long& counter, int times) {
   for (int i = 0; i < times; ++i) {
     rt::inside in;
     rt::lock(core_of(c));
+    rt::sanitizer::hb_acquire(&core_of(c));   // the lock itself is not visible to ThreadSanitizer
     const long seen = counter;
     rt::os::cpu_pause(1);              // so that a second holder would be seen
     counter = seen + 1;
+    rt::sanitizer::hb_release(&core_of(c));
     rt::unlock(core_of(c));
   }
 }

@@ -202,6 +202,17 @@ void for_each_goroutine(void (*f)(goroutine*, void*), void* arg) noexcept {
   }
 }
 
+goroutine* next_block(block_walk& at) noexcept {
+  // [order] acquire: as in for_each_goroutine()
+  auto* s = at.slab != nullptr ? static_cast<slab*>(at.slab) : blocks.all.load(acquire);
+  while (s != nullptr && at.next >= s->carved.load(acquire)) {
+    s = s->next_slab;
+    at.next = 0;
+  }
+  at.slab = s;
+  return s != nullptr ? s->block(at.next++) : nullptr;
+}
+
 std::size_t scavenge_goroutines() noexcept {
   std::size_t given_back = 0;
   locked hold(blocks.lock);

@@ -76,6 +76,8 @@ class wait_word {
   atomic<std::uint32_t> word_{claimed_bit};
 };
 
+enum class trim_state : std::uint8_t { free, owned, owed };   // trim.cpp
+
 struct goroutine_locals;   // task/goroutine_local.cpp
 
 struct alignas(cache_line) goroutine {
@@ -84,14 +86,14 @@ struct alignas(cache_line) goroutine {
   goroutine* link = nullptr;                  // I1
   carried_state carried;                      // errno and exception globals, while not running
   machine* bound = nullptr;                   // only this M may run it: thread_lock, or waits for a P there
-  atomic<std::int64_t> waiting_since{0};      // sched.coarse_now at the last park
+  atomic<std::int64_t> waiting_since{0};      // sched.coarse_now at the last park; 16 bits count the parks
   goroutine_locals* locals = nullptr;
   atomic<g_status> status{g_status::idle};
   atomic<wait_reason> reason{wait_reason::none};
   bool fp_env = false;                        // attrs: switch MXCSR too
   bool is_thread = false;                     // the G of a foreign thread: park is a futex wait
   bool exiting = false;                       // this_goroutine::exit() is unwinding it
-  std::uint8_t outside_align_log2 = 0;        // of a closure that did not fit into the block; 0: it did
+  atomic<trim_state> trim{trim_state::free};  // its stack is being trimmed (trim.cpp)
   std::uint16_t world = 0;                    // which run() it belongs to; 0 for a thread-backed one
 
   // ---- line 1: identity ----
@@ -106,6 +108,7 @@ struct alignas(cache_line) goroutine {
   [[no_unique_address]] sanitizer::fibre fibre;
   bool is_main = false;
   bool starts_locked = false;                 // attrs.locked: takes a thread_lock before its closure runs
+  std::uint8_t outside_align_log2 = 0;        // of a closure that did not fit into the block; 0: it did
   void (*entry)(void*) = nullptr;             // runs and destroys the closure
   static constexpr std::size_t inline_closure_size = std::is_empty_v<sanitizer::fibre> ? 48 : 32;
   alignas(8) std::byte inline_closure[inline_closure_size];   // or the pointer to one outside
@@ -115,6 +118,7 @@ struct alignas(cache_line) goroutine {
   wait_word wait;                             // who woke it, when several may
   std::uint32_t lock_depth = 0;               // nested thread_locks
   timer_node timer;                           // its one sleep or timed wait
+  std::int64_t trimmed_in = 0;                // the park in which its stack was trimmed; helper thread
 
   static goroutine* of(timer_node& node) noexcept {
     return reinterpret_cast<goroutine*>(reinterpret_cast<std::byte*>(&node) - offsetof(goroutine, timer));

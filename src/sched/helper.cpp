@@ -19,10 +19,12 @@ note helper_note;
 atomic<std::uint32_t> wanted{0};
 atomic<std::uint32_t> posted{0};                     // requests not finished: who asked is not deadlocked
 atomic<bool> following{false};                       // it looks whether the number of processors has changed
+atomic<bool> trimming{false};                        // it has goroutines in hand (trim.cpp)
 ranked_lock<lock_rank::leaf> requests_lock;
 constinit fifo<request, &request::next> requests;
 
 constexpr std::int64_t scavenge_budget = 10'000'000; // ns a round; a round comes every 20 to 100 ms
+constexpr std::int64_t long_parked = 5'000'000'000;  // ns
 
 void publish(void* arg) noexcept {                   // the commit of the asking goroutine
   {
@@ -58,6 +60,18 @@ void follow_procs() noexcept {
                      const_cast<int*>(&n));
 }
 
+// Gives memory back. True: there is more.
+bool scavenge() noexcept {
+  trim_result trimmed = trim_result::done;
+  trimming.store(true, seq_cst);                     // [order] seq_cst: before we look whether it has ended
+  if (sched.running.load(acquire) && !sched.ended.load(seq_cst))
+    trimmed = trim_parked(os::nanotime(), long_parked);
+  trimming.store(false, release);                    // [order] release: nobody is in our hand any more
+  services.trim_later.store(trimmed == trim_result::later, relaxed);   // [order] relaxed: a hint for sysmon
+  const bool freed = stack_scavenge(scavenge_budget) + scavenge_goroutines() != 0;
+  return freed || trimmed == trim_result::more;
+}
+
 }  // namespace
 
 void helper_main(void*) noexcept {
@@ -73,10 +87,8 @@ void helper_main(void*) noexcept {
     }
     if (work & helper_trace && ports.print_schedtrace != nullptr)
       ports.print_schedtrace(current_settings().scheddetail);
-    if (work & helper_scavenge) {
-      const bool left = stack_scavenge(scavenge_budget) + scavenge_goroutines() != 0;
-      services.scavenge_left.store(left, relaxed);   // [order] relaxed: sysmon looks again later
-    }
+    // [order] relaxed: sysmon looks again later
+    if (work & helper_scavenge) services.scavenge_left.store(scavenge(), relaxed);
   }
 }
 
@@ -87,7 +99,9 @@ void wake_helper(std::uint32_t work) noexcept {
 
 // [order] acquire: pairs with the end of run_posted()
 bool helper_is_busy() noexcept { return posted.load(acquire) != 0; }
-bool helper_may_stop_world() noexcept { return helper_is_busy() || following.load(seq_cst); }
+bool helper_may_stop_world() noexcept {
+  return helper_is_busy() || following.load(seq_cst) || trimming.load(seq_cst);
+}
 
 void post_to_helper(void (*f)(void*), void* arg) noexcept {
   inside_parking in;

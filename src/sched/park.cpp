@@ -76,6 +76,14 @@ void commit_yield_global(void* arg) noexcept {
 
 void commit_nothing(void*) noexcept {}
 
+// [order] relaxed, both: for dumps; the helper reads the stamp after the status (trim.cpp)
+void note_park(goroutine* gp, wait_reason reason) noexcept {
+  constexpr std::int64_t counted = 0xffff;
+  gp->reason.store(reason, relaxed);
+  const std::int64_t parks = gp->waiting_since.load(relaxed) + 1;
+  gp->waiting_since.store((sched.coarse_now.load(relaxed) & ~counted) | (parks & counted), relaxed);
+}
+
 }  // namespace
 
 goroutine* current() noexcept {
@@ -86,10 +94,8 @@ goroutine* current() noexcept {
 void park(wait_reason reason, commit_fn commit, void* arg) noexcept {
   machine* mp = this_machine();
   goroutine* gp = mp->current;
-  // [order] relaxed: the first two are for dumps, the status is published by the commit
-  gp->reason.store(reason, relaxed);
-  gp->waiting_since.store(sched.coarse_now.load(relaxed), relaxed);
-  gp->status.store(g_status::waiting, relaxed);
+  note_park(gp, reason);
+  gp->status.store(g_status::waiting, release);      // [order] release: of the stamp; the commit publishes it
   if (gp->is_thread) [[unlikely]] {
     park_thread(gp, commit, arg, os::forever);
     gp->status.store(g_status::running, relaxed);
@@ -103,10 +109,8 @@ void park(wait_reason reason, commit_fn commit, void* arg) noexcept {
 // No P, so no timer heap: the thread sleeps with a deadline, and claims the wait if that comes first.
 void park_thread_until(wait_reason reason, commit_fn commit, void* arg, std::int64_t deadline) noexcept {
   goroutine* gp = current();
-  // [order] relaxed: as in park()
-  gp->reason.store(reason, relaxed);
-  gp->waiting_since.store(sched.coarse_now.load(relaxed), relaxed);
-  gp->status.store(g_status::waiting, relaxed);
+  note_park(gp, reason);
+  gp->status.store(g_status::waiting, release);      // [order] as in park()
   if (!park_thread(gp, commit, arg, deadline)) {
     if (gp->wait.claim(wait_word::timed_out) == wait_word::claimed::lost)
       gp->home->park_note.sleep();                   // somebody else won: his ready() is on its way
@@ -135,6 +139,7 @@ void put_local(processor* pp, goroutine* gp) noexcept {
 
 void make_runnable(machine* mp, goroutine* gp, bool next) noexcept {
   gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the queue
+  if (stays_with_trimmer(gp)) [[unlikely]] return;
   processor* pp = mp->pp;
   if (pp == nullptr) [[unlikely]] {
     submit_global(gp);
@@ -177,6 +182,7 @@ void ready_all(ready_batch& batch) noexcept {
     else if (gp->status.load(relaxed) != g_status::abandoned) {   // [order] relaxed: as in ready()
       emit(event::goroutine_unblock, gp->id);
       gp->status.store(g_status::runnable, relaxed);
+      if (stays_with_trimmer(gp)) [[unlikely]] continue;
       if (mp->pp == nullptr) {
         others.push_back(gp);
       } else {
@@ -228,6 +234,7 @@ void ready_and_yield(goroutine* gp) noexcept {
   }
   sanitizer::hb_release(gp);
   gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the switch
+  if (stays_with_trimmer(gp)) [[unlikely]] return;
   if (goroutine* old = mp->pp->queue.put_next(gp)) put_local(mp->pp, old);
   switch_away(mp, self, commit_yield_local, self);
 }

@@ -8,6 +8,7 @@
 //   sysmon.cpp         decides                                  helper.cpp         writes, trims, resizes
 //   threads.cpp        template thread, limit                   lock_thread.cpp    G bound to M
 //   timers.cpp         arm, run, earliest                       deadlock.cpp       all asleep
+//   trim.cpp           stacks of those who wait for long        global_queue.hpp   the queue of all Ps
 //   world.cpp          run(): begin and end                     foreign.cpp        threads we did not start
 #pragma once
 #include "base/settings.hpp"
@@ -127,6 +128,8 @@ std::uint64_t new_goroutine_id(processor* pp) noexcept;
 std::int64_t live_goroutines() noexcept;       // of this world; advisory
 void for_each_goroutine(void (*f)(goroutine*, void*), void* arg) noexcept;   // every block ever used
 void drain_goroutines(processor* pp) noexcept;           // a P is destroyed
+struct block_walk { void* slab = nullptr; std::uint32_t next = 0; };
+goroutine* next_block(block_walk& at) noexcept;          // the same, one by one; null: the end, then anew
 std::size_t scavenge_goroutines() noexcept;              // gives whole free slabs back; helper thread
 
 // What gp will touch first when it runs; it has been out of the caches for a while.
@@ -178,6 +181,18 @@ enum helper_work : std::uint32_t {
 void wake_helper(std::uint32_t work) noexcept;
 bool helper_is_busy() noexcept;
 bool helper_may_stop_world() noexcept;         // the end of a world waits for that
+
+// ---- trim.cpp ----
+enum class trim_result { done, later, more };            // later: some have not waited for long enough
+trim_result trim_parked(std::int64_t now, std::int64_t waited_ns) noexcept;   // helper thread
+trim_result trim_step(std::int64_t before) noexcept;     // the same at once; for tests
+bool stays_with_trimmer_slow(goroutine* gp) noexcept;
+// After the status says runnable: true when the helper has it just now, and will queue it.
+inline bool stays_with_trimmer(goroutine* gp) noexcept {
+  light_barrier();
+  // [order] relaxed: ordered by the barrier pair
+  return gp->trim.load(relaxed) != trim_state::free && stays_with_trimmer_slow(gp);
+}
 
 // ---- timers.cpp ----
 std::int64_t run_timers(processor* pp, std::int64_t now) noexcept;   // fires what is due; the next instant

@@ -99,7 +99,9 @@ bool all_idle() noexcept {
 void deep_sleep() noexcept {
   in_deep_sleep.store(true, relaxed);                // [order] relaxed: ordered by the barrier pair
   heavy_barrier();
-  if (all_idle()) sysmon_note.sleep();
+  // [order] relaxed: set by the helper long ago
+  const bool nap = services.trim_later.load(relaxed);
+  if (all_idle()) sysmon_note.sleep(nap ? os::nanotime() + 5 * s : os::forever);
   in_deep_sleep.store(false, relaxed);               // [order] relaxed: a wake too many does no harm
   sysmon_note.clear();
 }

@@ -19,6 +19,7 @@ void helper_main(void*) noexcept;
 struct service_state {
   atomic<bool> follow_procs{false};                  // maxprocs follows affinity and cgroups
   atomic<bool> scavenge_left{false};                 // the last scavenge found something to give back
+  atomic<bool> trim_later{false};                    // some stacks may be trimmed in a few seconds
 };
 extern constinit service_state services;
 

@@ -73,6 +73,9 @@ class stack_cache {
 // soon while it returns more than 0: the bytes of address space it has looked after.
 std::size_t stack_scavenge(std::int64_t budget_ns) noexcept;
 
+// Of a stack on which nobody runs: gives back the pages below `sp`. How many bytes of address space.
+std::size_t stack_trim(const stack& s, const void* sp) noexcept;
+
 struct stack_counts {
   std::size_t in_use;        // handed out and not returned (cached ones included)
   std::size_t reserved;      // ever carved

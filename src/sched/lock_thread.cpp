@@ -12,10 +12,12 @@ namespace weft::inline v0::rt {
 void start_locked_m(machine* mp, goroutine* gp) noexcept {
   machine* owner = gp->bound;
   {
-    locked hold(sched.lock);                         // settles with the end of the world (world.cpp)
+    // Under the lock, since at the end of the world the owner may have stopped waiting, and lie in the idle
+    // list. [order] relaxed: of an M that waits it is written under the lock
+    locked hold(sched.lock);
+    const bool waits = owner->waits_for_p ? !owner->lost.load(relaxed) : owner->locked_gp == gp;
     owner->waits_for_p = false;
-    // [order] relaxed: of an M that waits it is written under the lock
-    if (!owner->lost.load(relaxed)) give_p(owner, release_p(mp));
+    if (waits) give_p(owner, release_p(mp));
   }
   if (mp->pp == nullptr) stop_m(mp);
 }
@@ -42,12 +44,10 @@ void stop_locked_m(machine* mp) noexcept {
   {
     locked hold(sched.lock);
     --sched.locked_idle;
+    if (pp == nullptr) pp = take_next_p(mp);
+    if (pp == nullptr) mp->locked_gp = nullptr;      // the world has ended: the goroutine never runs again
   }
-  if (pp != nullptr) {
-    acquire_p(mp, pp);
-    return;
-  }
-  mp->locked_gp = nullptr;                           // the world has ended: the goroutine never runs again
+  if (pp != nullptr) acquire_p(mp, pp);
 }
 
 void end_locked(machine* mp, goroutine* gp) noexcept {

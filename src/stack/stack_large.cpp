@@ -150,6 +150,7 @@ stack large_stack_allocate(std::size_t size) noexcept {
 
 void large_stack_free(const stack& s) noexcept {
   sanitizer::stack_root(s.bottom, s.size(), false);
+  sanitizer::unpoison_stack(s.bottom, s.size());   // it may be unmapped, and the address be somebody else's
   locked hold(large.lock);
   record& r = large.records[s.number];
   unsigned c = class_of(s.reserved * os::page_size()).index;

@@ -35,7 +35,7 @@ inline constexpr bool under_tsan = false;
 #endif
 
 // How many rounds: n, or n/slowdown (at least 1, at least `least`) in a sanitizer build.
-constexpr int scaled(int n, int least = 1) {
+inline int scaled(int n, int least = 1) {
   const int fewer = n / slowdown;
   return fewer < least ? (least < n ? least : n) : fewer;
 }

@@ -1,6 +1,8 @@
 // child.cpp — posix_spawn, two pipes, one poll loop.
 #include "child.hpp"
 
+#include "weft_test.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,11 +19,7 @@ extern char** environ;
 namespace weft_test {
 namespace {
 
-#if defined(WEFT_TSAN) || defined(__SANITIZE_ADDRESS__)
-constexpr std::chrono::seconds time_limit{240};
-#else
-constexpr std::chrono::seconds time_limit{60};
-#endif
+constexpr std::chrono::seconds time_limit{slowdown > 1 ? 240 : 60};
 
 struct pipe_ends {
   int read = -1, write = -1;

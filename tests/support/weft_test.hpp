@@ -23,10 +23,17 @@
 
 namespace weft_test {
 
+#if defined(__has_feature)   // Clang
+#if __has_feature(address_sanitizer)
+#define WEFT_TEST_ASAN
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define WEFT_TEST_ASAN
+#endif
 #if defined(WEFT_TSAN) || defined(__SANITIZE_THREAD__)
 inline constexpr int slowdown = 20;
 inline constexpr bool under_tsan = true;
-#elif defined(__SANITIZE_ADDRESS__)
+#elif defined(WEFT_TEST_ASAN)
 inline constexpr int slowdown = 8;
 inline constexpr bool under_tsan = false;
 #else

@@ -123,10 +123,12 @@ class chan_ref {
     if (core_) core_->handles.fetch_add(1, relaxed);  // [order] relaxed: we hold one, so it cannot reach zero
   }
   chan_ref(chan_ref&& other) noexcept : core_(other.core_) { other.core_ = nullptr; }
-  chan_ref& operator=(chan_ref other) noexcept {
-    chan_core* mine = core_;
+  // Two, not one by value: `c = {}` in a template would not destroy the parameter (Clang 14).
+  chan_ref& operator=(const chan_ref& other) noexcept { return *this = chan_ref(other); }
+  chan_ref& operator=(chan_ref&& other) noexcept {
+    chan_ref old(static_cast<chan_ref&&>(*this));
     core_ = other.core_;
-    other.core_ = mine;
+    other.core_ = nullptr;
     return *this;
   }
   ~chan_ref() {

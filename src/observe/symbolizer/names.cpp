@@ -126,14 +126,26 @@ std::vector<Dwarf_Die> chain_at(Dwarf_Die* unit, Dwarf_Addr address) {
   return chain;
 }
 
+// By the table of address ranges. Clang writes none, and then the next best unit that has one is found: so
+// every unit is asked.
+Dwarf_Die* unit_at(Dwfl_Module* dwfl_module, Dwarf_Addr address, Dwarf_Addr& bias) {
+  Dwarf_Die* unit = dwfl_module_addrdie(dwfl_module, address, &bias);
+  if (unit && dwarf_haspc(unit, address - bias) > 0) return unit;
+  unit = nullptr;
+  while ((unit = dwfl_module_nextcu(dwfl_module, unit, &bias)) != nullptr)
+    if (dwarf_haspc(unit, address - bias) > 0) return unit;
+  return nullptr;
+}
+
 void add_functions_by_debug_info(place& where, Dwfl_Module* dwfl_module, Dwarf_Addr address) {
   Dwarf_Addr bias = 0;
-  Dwarf_Die* unit = dwfl_module_addrdie(dwfl_module, address, &bias);
+  Dwarf_Die* unit = unit_at(dwfl_module, address, bias);
   if (!unit) return;
   std::string file;
   int line = 0;
-  if (Dwfl_Line* source = dwfl_module_getsrc(dwfl_module, address)) {
-    file = full_path(unit, dwfl_lineinfo(source, nullptr, &line, nullptr, nullptr, nullptr));
+  if (Dwarf_Line* source = dwarf_getsrc_die(unit, address - bias)) {
+    file = full_path(unit, dwarf_linesrc(source, nullptr, nullptr));
+    dwarf_lineno(source, &line);
   }
   for (Dwarf_Die& die : chain_at(unit, address - bias)) {
     int tag = dwarf_tag(&die);

@@ -63,8 +63,9 @@ void name_thread(const char* name) noexcept {
 int start_thread(const char* name, void (*body)(void*), void* arg, bool block_signals) noexcept {
   void* page = allocate_pages(sizeof(start_block));
   if (!page) return -ENOMEM;
-  auto* start = new (page) start_block{body, arg, {}};
-  memcpy(start->name, name, std::min(strlen(name), sizeof start->name - 1));
+  start_block block{body, arg, {}};
+  memcpy(block.name, name, std::min(strlen(name), sizeof block.name - 1));
+  auto* start = new (page) start_block(block);   // TSan must see no call: the page was another's
 
   // The mask is inherited, so it is set here for the moment of the creation: no signal comes too early.
   sigset_t all, before;

@@ -10,7 +10,7 @@ FIXED  := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 variants := release debug asan tsan
 clang    := $(addsuffix -clang,$(variants))
 
-.PHONY: help run wc test bench install format-check clean setup setup-clang \
+.PHONY: help run wc test bench install clean setup setup-clang \
         $(filter-out release,$(variants)) $(clang)
 
 help:
@@ -22,7 +22,6 @@ help:
 	@echo "make asan | tsan    the tests under AddressSanitizer+UBSan | ThreadSanitizer"
 	@echo "make release-clang | debug-clang | asan-clang | tsan-clang"
 	@echo "make install        to PREFIX=$(PREFIX)"
-	@echo "make format-check   clang-format, without changing anything"
 	@echo "make clean"
 
 setup:
@@ -66,10 +65,6 @@ install: setup
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
 	@cmake --build build/release -j $(JOBS) --target weft_package
 	cmake --install build/release
-
-format-check: setup
-	@tools/setup.sh format
-	git ls-files '*.hpp' '*.cpp' | grep -v '^bench/peers/' | xargs clang-format --dry-run -Werror
 
 clean:
 	rm -rf build

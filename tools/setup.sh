@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that the build needs and the machine lacks. Quick when all is there.
 #
-#   tools/setup.sh [clang] [bench] [format]      also what the clang builds, the peers, format-check need
+#   tools/setup.sh [clang] [bench]      also what the clang builds, the peers need
 set -eu
 
 need_command() { command -v "$1" >/dev/null 2>&1 || missing="$missing $2"; }
@@ -27,8 +27,7 @@ look() {
           need_file "$(clang --print-file-name="libclang_rt.asan-$(uname -m).a")" "libclang-rt-$version-dev"
         fi ;;
       bench) need_file /usr/include/boost/fiber/all.hpp libboost-fiber-dev ;;
-      format) need_command clang-format clang-format ;;
-      *) echo "setup.sh: unknown part '$part'; parts are clang, bench, format" >&2; exit 2 ;;
+      *) echo "setup.sh: unknown part '$part'; parts are clang, bench" >&2; exit 2 ;;
     esac
   done
 }

@@ -43,6 +43,7 @@ void run_posted() noexcept {
     }
     if (r == nullptr) return;
     goroutine* gp = r->gp;
+    sanitizer::hb_acquire(r);                        // what came before the request
     r->f(r->arg);
     inside in;
     ready(gp);
@@ -106,6 +107,7 @@ bool helper_may_stop_world() noexcept {
 void post_to_helper(void (*f)(void*), void* arg) noexcept {
   inside_parking in;
   request r{f, arg, current()};
+  sanitizer::hb_release(&r);
   posted.fetch_add(1, acq_rel);                      // [order] acq_rel: check_dead() sees it after the park
   park(wait_reason::stop_the_world, publish, &r);
 }

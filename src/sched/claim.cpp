@@ -153,6 +153,7 @@ void leave_slow(machine* mp) noexcept {
   processor* pp = mp->pp;
   if (pp->attention.load(acquire) & attend_slice) {
     pp->attention.fetch_and(~std::uint32_t{attend_slice}, relaxed);
+    fetch_for_slice(mp);
     const bool work_waits = !pp->queue.empty() || sched.global.size() != 0;
     bool thread_waits;
     {

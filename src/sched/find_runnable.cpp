@@ -40,6 +40,7 @@ bool attend(machine* mp) noexcept {
         put_local(pp, t.gp);
         wake_p();
       }
+    fetch_for_slice(mp);
     ++pp->schedtick;
   }
   return false;

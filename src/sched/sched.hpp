@@ -90,6 +90,7 @@ goroutine* quick_look(machine* mp) noexcept;   // the same, and it has a stack
 struct stolen { goroutine* gp; bool inherits_slice; bool look_again; };
 stolen steal_work(machine* mp, std::int64_t& now, std::int64_t& poll_until) noexcept;
 goroutine* steal_ring(machine* mp) noexcept;   // one look at the others' rings; for a yield that is alone
+void fetch_for_slice(machine* mp) noexcept;    // a slice is over: nobody waits here? take from elsewhere
 
 // ---- wake.cpp ----
 void wake_p_slow() noexcept;

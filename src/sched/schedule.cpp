@@ -34,11 +34,12 @@ void schedule(machine* mp) noexcept {
     }
     const runnable next = find_runnable(mp);
     if (mp->spinning) reset_spinning(mp);
+    // For one that is bound elsewhere too: or the 61st slice would be the next one's again, and for ever.
+    if (!next.inherits_slice) ++mp->pp->schedtick;
     if (next.gp->bound != nullptr && next.gp->bound != mp) {
       start_locked_m(mp, next.gp);
       continue;
     }
-    if (!next.inherits_slice) ++mp->pp->schedtick;
     execute(mp, next.gp);
   }
 }

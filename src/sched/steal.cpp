@@ -43,6 +43,14 @@ goroutine* steal_ring(machine* mp) noexcept {
   return nullptr;
 }
 
+void fetch_for_slice(machine* mp) noexcept {
+  if (!mp->pp->queue.empty() || sched.global.size() != 0) return;
+  if (goroutine* gp = steal_ring(mp)) {
+    put_local(mp->pp, gp);
+    wake_p();                                        // what we took was in no queue for a moment
+  }
+}
+
 stolen steal_work(machine* mp, std::int64_t& now, std::int64_t& poll_until) noexcept {
   processor* pp = mp->pp;
   const std::uint32_t count = sched.maxprocs.load(relaxed);   // [order] relaxed: as above

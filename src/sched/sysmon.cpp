@@ -36,6 +36,15 @@ void end_slice(processor* pp) noexcept {
   if (machine* mp = pp->mp.load(relaxed)) mp->mark.store(1, relaxed);   // [order] relaxed: a request
 }
 
+// Also in the ring of a P whose goroutine cannot be made to leave it: a P whose slice ends takes from there.
+bool somebody_waits() noexcept {
+  if (sched.global.size() != 0) return true;
+  const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (!sched.processors[i].queue.empty()) return true;
+  return false;
+}
+
 // True when it did something.
 bool look_at(processor* pp, std::int64_t now) noexcept {
   if (pp->status.load(relaxed) != p_status::running) return false;   // [order] relaxed: a hint
@@ -51,8 +60,7 @@ bool look_at(processor* pp, std::int64_t now) noexcept {
     wake_p_slow();
     return true;
   }
-  const bool somebody_waits = !pp->queue.empty() || sched.global.size() != 0;
-  if (now - pp->seen_when < slice || !somebody_waits) return false;
+  if (now - pp->seen_when < slice || !somebody_waits()) return false;
   pp->seen_when = now;
   end_slice(pp);
   return true;

@@ -103,6 +103,32 @@ TEST(fairness, PollingAnEmptyChannelLetsOthersRun) {
   });
 }
 
+// One processor is lost to a loop that never calls Weft, the other has a goroutine that always does: what
+// waits in the first one's queue must get its turn in the second.
+TEST(fairness, WhatWaitsBehindALoopIsFetched) {
+  with_procs(2, [] {
+    for (int round = 0; round < 10; ++round) {
+      std::atomic<bool> stop{false};
+      weft::wait_group all;
+      all.add(2);
+      weft::go([&] {
+        while (!stop) {}
+        all.done();
+      });
+      weft::go([&, c = weft::make_chan<int>(1)] {
+        while (!stop) {
+          (void)c.try_send(1);
+          (void)c.try_recv();
+        }
+        all.done();
+      });
+      for (int i = 0; i < 5; ++i) yield();
+      stop = true;
+      all.wait();
+    }
+  });
+}
+
 // A full local queue must spill, not wait for its own drainer.
 TEST(field, F04) {
   with_procs(4, [] {

@@ -63,14 +63,13 @@ void follow_procs() noexcept {
 
 // Gives memory back. True: there is more.
 bool scavenge() noexcept {
-  trim_result trimmed = trim_result::done;
+  bool untrimmed = false;
   trimming.store(true, seq_cst);                     // [order] seq_cst: before we look whether it has ended
   if (sched.running.load(acquire) && !sched.ended.load(seq_cst))
-    trimmed = trim_parked(os::nanotime(), long_parked);
+    untrimmed = trim_parked(os::nanotime(), long_parked) != trim_result::done;
   trimming.store(false, release);                    // [order] release: nobody is in our hand any more
-  services.trim_later.store(trimmed == trim_result::later, relaxed);   // [order] relaxed: a hint for sysmon
-  const bool freed = stack_scavenge(scavenge_budget) + scavenge_goroutines() != 0;
-  return freed || trimmed == trim_result::more;
+  services.trim_later.store(untrimmed, relaxed);     // [order] relaxed: a hint for sysmon
+  return stack_scavenge(scavenge_budget) + scavenge_goroutines() != 0;
 }
 
 }  // namespace

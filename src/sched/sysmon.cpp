@@ -104,14 +104,16 @@ bool all_idle() noexcept {
 }
 
 // Nothing runs: sleep until an idle P is taken. Dekker with wake_sysmon(): flag, heavy barrier, look again.
-void deep_sleep() noexcept {
+// False: nobody has taken one, but the helper wants its turn.
+bool deep_sleep() noexcept {
   in_deep_sleep.store(true, relaxed);                // [order] relaxed: ordered by the barrier pair
   heavy_barrier();
   // [order] relaxed: set by the helper long ago
   const bool nap = services.trim_later.load(relaxed);
-  if (all_idle()) sysmon_note.sleep(nap ? os::nanotime() + 5 * s : os::forever);
+  const bool woken = !all_idle() || sysmon_note.sleep(nap ? os::nanotime() + 5 * s : os::forever);
   in_deep_sleep.store(false, relaxed);               // [order] relaxed: a wake too many does no harm
-  sysmon_note.clear();
+  if (woken) sysmon_note.clear();
+  return woken;
 }
 
 void rest(sysmon_state& m) noexcept {
@@ -120,7 +122,7 @@ void rest(sysmon_state& m) noexcept {
   m.all_idle_rounds = all_idle() ? m.all_idle_rounds + 1 : 0;
   if (m.all_idle_rounds > all_idle_rounds_before_deep_sleep && m.delay == sleep_max && !tracing &&
       !services.scavenge_left.load(relaxed)) {
-    deep_sleep();
+    if (!deep_sleep()) return;
     m.all_idle_rounds = 0;
     m.idle_rounds = 0;
     m.delay = sleep_min;

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::uint32_t looked_at_max = 2048, collected_max = 256;   // each step
 constexpr std::uint32_t owned_max = 32;
-constexpr std::int64_t step_period = 100'000'000;
+constexpr std::int64_t step_period = 100'000'000, most_steps = 50;
 
 struct candidate {
   goroutine* gp;
@@ -111,10 +111,13 @@ bool stays_with_trimmer_slow(goroutine* gp) noexcept {
   return gp->trim.compare_exchange_strong(expected, trim_state::owed, acq_rel, acquire);
 }
 
+// One step for every 100 ms since the last time: in an idle process it is called once in 5 s.
 trim_result trim_parked(std::int64_t now, std::int64_t waited_ns) noexcept {
-  if (now - trimmer.last_step < step_period) return trimmer.last_result;
-  trimmer.last_step = now;
-  return trimmer.last_result = trim_step(now - waited_ns);
+  std::int64_t steps = std::min((now - trimmer.last_step) / step_period, most_steps);
+  if (steps > 0) trimmer.last_step = now;
+  for (; steps > 0; --steps)
+    if ((trimmer.last_result = trim_step(now - waited_ns)) != trim_result::more) break;
+  return trimmer.last_result;
 }
 
 }  // namespace weft::inline v0::rt

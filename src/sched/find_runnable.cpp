@@ -118,14 +118,6 @@ void start_spinning(machine* mp) noexcept {
   sched.idle.add_spinning();
 }
 
-bool somebody_has_work() noexcept {
-  if (sched.global.size() != 0) return true;
-  const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
-  for (std::uint32_t i = 0; i < n; ++i)
-    if (!sched.processors[i].queue.empty()) return true;
-  return false;
-}
-
 std::int64_t earliest_timer() noexcept {
   std::int64_t when = os::forever;
   const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
@@ -199,6 +191,14 @@ bool wait_in_poller(machine* mp, runnable& found) noexcept {
 }
 
 }  // namespace
+
+bool somebody_has_work() noexcept {
+  if (sched.global.size() != 0) return true;
+  const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (!sched.processors[i].queue.empty()) return true;
+  return false;
+}
 
 // Only the owner's side of owner structures, and only a plain G: the rest is g0's.
 goroutine* take_next(machine* mp) noexcept {

@@ -83,6 +83,7 @@ void leave_world(machine* mp) noexcept;        // the world has ended: drop the 
 // ---- find_runnable.cpp ----
 struct runnable { goroutine* gp; bool inherits_slice; };
 runnable find_runnable(machine* mp) noexcept;  // blocks
+bool somebody_has_work() noexcept;             // in the global queue or in any P's
 goroutine* take_next(machine* mp) noexcept;    // on any stack: run_next or the ring; null: go to g0
 goroutine* quick_look(machine* mp) noexcept;   // the same, and it has a stack
 

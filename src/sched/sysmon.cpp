@@ -36,15 +36,6 @@ void end_slice(processor* pp) noexcept {
   if (machine* mp = pp->mp.load(relaxed)) mp->mark.store(1, relaxed);   // [order] relaxed: a request
 }
 
-// Also in the ring of a P whose goroutine cannot be made to leave it: a P whose slice ends takes from there.
-bool somebody_waits() noexcept {
-  if (sched.global.size() != 0) return true;
-  const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
-  for (std::uint32_t i = 0; i < n; ++i)
-    if (!sched.processors[i].queue.empty()) return true;
-  return false;
-}
-
 // True when it did something.
 bool look_at(processor* pp, std::int64_t now) noexcept {
   if (pp->status.load(relaxed) != p_status::running) return false;   // [order] relaxed: a hint
@@ -60,7 +51,9 @@ bool look_at(processor* pp, std::int64_t now) noexcept {
     wake_p_slow();
     return true;
   }
-  if (now - pp->seen_when < slice || !somebody_waits()) return false;
+  // Work elsewhere counts: in the ring of a P whose goroutine cannot be made to leave it, say. Who comes to the
+  // end of a slice takes from there (fetch_for_slice).
+  if (now - pp->seen_when < slice || !somebody_has_work()) return false;
   pp->seen_when = now;
   end_slice(pp);
   return true;

@@ -51,8 +51,8 @@ bool look_at(processor* pp, std::int64_t now) noexcept {
     wake_p_slow();
     return true;
   }
-  // Work elsewhere counts: in the ring of a P whose goroutine cannot be made to leave it, say. Who comes to the
-  // end of a slice takes from there (fetch_for_slice).
+  // Work elsewhere counts: in the ring of a P whose goroutine cannot be made to leave it, say. Who comes to
+  // the end of a slice takes from there (fetch_for_slice).
   if (now - pp->seen_when < slice || !somebody_has_work()) return false;
   pp->seen_when = now;
   end_slice(pp);

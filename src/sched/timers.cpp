@@ -40,7 +40,7 @@ namespace {
 // others a few go nevertheless: more, the longer those take.
 std::uint32_t room_for_woken(std::int64_t now) noexcept {
   constexpr std::uint32_t most = 32, least = 4;
-  constexpr std::int64_t one_more_ns = 10'000;
+  constexpr std::int64_t one_more_ns = 100'000;      // rather more than eight switches to fresh stacks take
   processor* mine = this_machine()->pp;
   if (mine == nullptr) return UINT32_MAX;
   const std::int64_t since = std::clamp<std::int64_t>(now - mine->ran_timers, 0, 1'000'000'000);

@@ -113,6 +113,7 @@ bool stays_with_trimmer_slow(goroutine* gp) noexcept {
 
 // One step for every 100 ms since the last time: in an idle process it is called once in 5 s.
 trim_result trim_parked(std::int64_t now, std::int64_t waited_ns) noexcept {
+  if (trimmer.last_step == 0) trimmer.last_step = now - step_period;   // the first time
   std::int64_t steps = std::min((now - trimmer.last_step) / step_period, most_steps);
   if (steps > 0) trimmer.last_step = now;
   for (; steps > 0; --steps)

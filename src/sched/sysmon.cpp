@@ -1,8 +1,8 @@
 // sysmon.cpp — the thread that looks after the others. It only decides, the helper acts.
 //
 // It sleeps 20 us; after 50 rounds without anything to do the sleep doubles each round up to 10 ms (Go's
-// schedule). When all Ps have been idle for a while it sleeps until one is taken from the idle list, or 5 s at
-// a time while the helper has stacks to trim.
+// schedule). When all Ps have been idle for a while it sleeps until one is taken from the idle list, or 5 s
+// at a time while the helper has stacks to trim.
 //
 //   each round   the coarse clock; a P whose slice is over (10 ms); a run_next that waits beside an idle P;
 //                an overdue timer

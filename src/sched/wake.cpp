@@ -21,7 +21,7 @@
 namespace weft::inline v0::rt {
 namespace {
 
-constexpr std::uint32_t futile_max = 12;             // at most 4,096 hand-offs between two tries
+constexpr std::uint32_t futile_max = 14;             // at most 16,384 hand-offs between two tries
 
 }  // namespace
 

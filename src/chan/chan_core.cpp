@@ -177,13 +177,11 @@ chan_status chan_recv_within(chan_core* c, void* place, const detail::wait_limit
 void chan_send_nil() {
   inside_parking in;
   park_for_ever(wait_reason::chan_send_nil);
-  __builtin_unreachable();
 }
 
 void chan_recv_nil() {
   inside_parking in;
   park_for_ever(wait_reason::chan_receive_nil);
-  __builtin_unreachable();
 }
 
 }  // namespace weft::inline v0::rt

@@ -1,13 +1,14 @@
 // select.cpp — one of several sends and receives, decided at one instant (weft/detail/select_case.hpp).
 //
+//   pass 0   in random order, those that look ready, one lock at a time: the first that can go, goes
 //   lock all channels, by address, each once
-//   pass 1   in random order: the first case that can go, goes          unlock, wake its peer, done
+//   pass 1   in the same order: the first case that can go, goes        unlock, wake its peer, done
 //            none: otherwise, or a deadline in the past                 unlock, done
 //   pass 2   a contested waiter in every queue, park                    the commit unlocks, commit_parked
 //   pass 3   take the waiters out again, channel by channel; the one that fired is out already
 //
 // S1  between lock_all and unlock_all nothing about the cases can change, so `otherwise` is taken only if no
-//     case was ready at that instant
+//     case was ready at that instant. A case that goes needs no such instant: that it was ready is enough
 // S2  the goroutine's wait word has one winner; its value is the index of the case. A waker that claimed
 //     before commit_parked (`early_`) completes its writes under its channel's lock, which pass 3 then takes
 //     too; one that claimed later has completed them before its ready()
@@ -31,17 +32,22 @@ class selection {
         size_(r.size),
         waits_(r.waits),
         waiters_(static_cast<waiter*>(r.scratch)),
-        poll_order_(reinterpret_cast<std::uint32_t*>(waiters_ + r.size)),
-        lock_order_(poll_order_ + r.size + 1) {}
+        locks_(reinterpret_cast<chan_core**>(waiters_ + r.size)),
+        poll_order_(reinterpret_cast<std::uint32_t*>(locks_ + r.size)) {}
 
   // Inside. `scope` null: no limits.
   std::uint32_t run(wait_scope* scope, bool stop_requested, bool expired) noexcept;
 
  private:
   static constexpr std::uint32_t none = 0xfffffff0;
-  static_assert(sizeof(waiter) <= 40 && select_scratch_size(1) >= sizeof(waiter) + 3 * sizeof(std::uint32_t));
+  static_assert(select_scratch_size(0) >= sizeof(std::uint32_t) &&
+                select_scratch_size(1) - select_scratch_size(0) >=
+                    sizeof(waiter) + sizeof(chan_core*) + sizeof(std::uint32_t));
 
-  void make_orders(const std::uint32_t* extra) noexcept;
+  static bool looks_blocked(const select_case& c) noexcept;
+  static bool try_locked(select_case& c, wakeup& k) noexcept;
+  static bool try_alone(select_case& c) noexcept;
+  std::uint32_t look_one_by_one() noexcept;
   void lock_all() noexcept;
   void unlock_all() noexcept;
   std::uint32_t look(wakeup& k) noexcept;
@@ -58,93 +64,102 @@ class selection {
 
   select_case* cases_;
   std::uint32_t size_;
-  std::uint32_t live_ = 0;               // cases whose channel is not nil
   bool waits_;
   waiter* waiters_;                      // by case index; only those in queues are constructed
-  std::uint32_t* poll_order_;            // of the live cases, and perhaps size_ for the stop request
-  std::uint32_t* lock_order_;            // of the live cases
-  std::uint32_t polled_ = 0;
+  chan_core** locks_;                    // the channels, by address, each once
+  std::uint32_t* poll_order_;            // of the cases, less nil ones; size_ stands for the stop request
+  std::uint32_t polled_ = 0, locked_ = 0;
   goroutine* gp_ = nullptr;
   bool early_ = false;                   // a waker claimed before the park was committed
 };
 
 std::uint32_t selection::run(wait_scope* scope, bool stop_requested, bool expired) noexcept {
-  make_orders(stop_requested ? &size_ : nullptr);
-  if (live_ == 0) {
-    if (stop_requested) return select_stopped;
+  polled_ = make_poll_order(cases_, size_, stop_requested ? &size_ : nullptr, poll_order_,
+                            this_machine()->random);
+  if (polled_ == 0) {
     if (!waits_) return select_otherwise;
     return expired ? select_timed_out : park_in_none(scope);
   }
-  lock_all();
-  wakeup k;
-  std::uint32_t fired = look(k);
-  if (fired == none && waits_ && !expired) return park_in_all(scope);
-  unlock_all();
-  k.deliver();
+  std::uint32_t fired = look_one_by_one();
+  if (fired == none) {
+    locked_ = make_lock_order(cases_, size_, locks_);
+    lock_all();
+    wakeup k;
+    fired = look(k);
+    if (fired == none && waits_ && !expired) return park_in_all(scope);
+    unlock_all();
+    k.deliver();
+  }
   if (fired == none) return waits_ ? select_timed_out : select_otherwise;
   return fired == size_ ? select_stopped : fired;
 }
 
-void selection::make_orders(const std::uint32_t* extra) noexcept {
-  polled_ = make_poll_order(cases_, size_, extra, poll_order_, this_machine()->random);
-  for (std::uint32_t i = 0; i < polled_; ++i)
-    if (poll_order_[i] != size_) lock_order_[live_++] = poll_order_[i];
-  make_lock_order(cases_, lock_order_, live_);
+bool selection::looks_blocked(const select_case& c) noexcept {
+  return c.is_send ? c.core->send_would_block() : c.core->recv_would_block();
 }
 
-void selection::lock_all() noexcept {
-  chan_core* last = nullptr;
-  for (std::uint32_t i = 0; i < live_; ++i) {
-    chan_core* c = cases_[lock_order_[i]].core;
-    if (c != last) lock(*c);
-    last = c;
-  }
+// Under the channel's lock. A closed channel's case is ready too: it fires with ok == false. False: it was not
+// ready, its queue has only waiters whom somebody else has woken.
+[[gnu::noinline]] bool selection::try_locked(select_case& c, wakeup& k) noexcept {
+  const attempt how = c.is_send ? send_locked(*c.core, c.slot, k) : recv_locked(*c.core, c.slot, k);
+  c.ok = how == attempt::done;
+  return how != attempt::blocked;
 }
 
-void selection::unlock_all() noexcept {
-  chan_core* last = nullptr;
-  for (std::uint32_t i = live_; i-- > 0;) {
-    chan_core* c = cases_[lock_order_[i]].core;
-    if (c != last) unlock(*c);
-    last = c;
-  }
+bool selection::try_alone(select_case& c) noexcept {
+  lock(*c.core);
+  wakeup k;
+  const bool went = try_locked(c, k);
+  unlock(*c.core);
+  k.deliver();
+  return went;
 }
 
-// Pass 1. A closed channel's case is ready too: it fires with ok == false.
-std::uint32_t selection::look(wakeup& k) noexcept {
-  for (std::uint32_t i = 0; i < polled_; ++i) {
-    const std::uint32_t index = poll_order_[i];
-    if (index == size_) return index;   // S5
-    select_case& c = cases_[index];
-    const attempt how = c.is_send ? send_locked(*c.core, c.slot, k) : recv_locked(*c.core, c.slot, k);
-    if (how == attempt::blocked) continue;
-    c.ok = how == attempt::done;
-    return index;
+// Pass 0.
+std::uint32_t selection::look_one_by_one() noexcept {
+  for (const std::uint32_t *at = poll_order_, *end = at + polled_; at != end; ++at) {
+    if (*at == size_) return size_;     // S5
+    if (!looks_blocked(cases_[*at]) && try_alone(cases_[*at])) return *at;
   }
   return none;
 }
 
+void selection::lock_all() noexcept {
+  for (std::uint32_t i = 0; i < locked_; ++i) lock(*locks_[i]);
+}
+
+void selection::unlock_all() noexcept {
+  for (std::uint32_t i = locked_; i-- > 0;) unlock(*locks_[i]);
+}
+
+// Pass 1. A stop request would have been found by pass 0.
+std::uint32_t selection::look(wakeup& k) noexcept {
+  for (const std::uint32_t *at = poll_order_, *end = at + polled_; at != end; ++at)
+    if (!looks_blocked(cases_[*at]) && try_locked(cases_[*at], k)) return *at;
+  return none;
+}
+
 void selection::enqueue(goroutine* gp) noexcept {
-  for (std::uint32_t i = 0; i < live_; ++i) {
-    const std::uint32_t index = lock_order_[i];
-    waiter* w = ::new (waiters_ + index) waiter;
+  for (std::uint32_t i = 0; i < size_; ++i) {
+    select_case& c = cases_[i];
+    if (!c.core) continue;
+    waiter* w = ::new (waiters_ + i) waiter;
     w->gp = gp;
-    w->slot = cases_[index].slot;
-    w->index = index;
+    w->slot = c.slot;
+    w->index = i;
     w->contested = true;
-    rt::enqueue(*cases_[index].core, queue_of(cases_[index]), w);
+    rt::enqueue(*c.core, queue_of(c), w);
     sanitizer::hb_release(w);
   }
 }
 
 void selection::leave_queues(std::uint32_t fired) noexcept {
-  for (std::uint32_t i = 0; i < live_; ++i) {
-    const std::uint32_t index = lock_order_[i];
-    if (index == fired && !early_) continue;
-    chan_core* c = cases_[index].core;
-    lock(*c);
-    remove(queue_of(cases_[index]), waiters_ + index);
-    unlock(*c);
+  for (std::uint32_t i = 0; i < size_; ++i) {
+    select_case& c = cases_[i];
+    if (!c.core || (i == fired && !early_)) continue;
+    lock(*c.core);
+    remove(queue_of(c), waiters_ + i);
+    unlock(*c.core);
   }
 }
 

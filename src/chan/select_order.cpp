@@ -3,18 +3,22 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace weft::inline v0::rt {
 namespace {
 
-constexpr std::uint32_t few = 12;   // up to here insertion beats the heap
+constexpr std::uint32_t few = 12;   // up to here insertion beats sorting
+constexpr std::less<> before;
 
-struct by_address {
-  const select_case* cases;
-  bool operator()(std::uint32_t a, std::uint32_t b) const noexcept {
-    return std::less<>()(cases[a].core, cases[b].core);
-  }
-};
+[[gnu::noinline]] std::uint32_t sort_many(const select_case* cases, std::uint32_t n,
+                                          chan_core** order) noexcept {
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (cases[i].core) order[count++] = cases[i].core;
+  std::sort(order, order + count, before);
+  return static_cast<std::uint32_t>(std::unique(order, order + count) - order);
+}
 
 }  // namespace
 
@@ -22,9 +26,9 @@ std::uint32_t make_poll_order(const select_case* cases, std::uint32_t n, const s
                               std::uint32_t* order, random_source& random) noexcept {
   std::uint32_t count = 0;
   auto insert = [&](std::uint32_t entry) noexcept {   // inside-out shuffle: each prefix is uniform
-    const std::uint32_t at = count == 0 ? 0 : random.below(count + 1);
-    if (at != count) order[count] = order[at];
-    order[at] = entry;
+    order[count] = entry;
+    // Always a swap, of one with itself perhaps: that branch could not be predicted.
+    if (count != 0) std::swap(order[count], order[random.below(count + 1)]);
     ++count;
   };
   for (std::uint32_t i = 0; i < n; ++i)
@@ -33,19 +37,19 @@ std::uint32_t make_poll_order(const select_case* cases, std::uint32_t n, const s
   return count;
 }
 
-void make_lock_order(const select_case* cases, std::uint32_t* order, std::uint32_t n) noexcept {
-  const by_address less{cases};
-  if (n > few) {
-    std::make_heap(order, order + n, less);
-    std::sort_heap(order, order + n, less);
-    return;
+// By insertion: the channels of a select are few, and mostly named in the order in which they were made.
+std::uint32_t make_lock_order(const select_case* cases, std::uint32_t n, chan_core** order) noexcept {
+  if (n > few) return sort_many(cases, n, order);
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    chan_core* c = cases[i].core;
+    std::uint32_t at = count;
+    while (at > 0 && before(c, order[at - 1])) --at;
+    if (!c || (at > 0 && order[at - 1] == c)) continue;
+    for (std::uint32_t from = count++; from > at; --from) order[from] = order[from - 1];
+    order[at] = c;
   }
-  for (std::uint32_t i = 1; i < n; ++i) {
-    const std::uint32_t entry = order[i];
-    std::uint32_t at = i;
-    for (; at > 0 && less(entry, order[at - 1]); --at) order[at] = order[at - 1];
-    order[at] = entry;
-  }
+  return count;
 }
 
 }  // namespace weft::inline v0::rt

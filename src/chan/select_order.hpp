@@ -13,7 +13,7 @@ namespace weft::inline v0::rt {
 std::uint32_t make_poll_order(const select_case* cases, std::uint32_t n, const std::uint32_t* extra,
                               std::uint32_t* order, random_source& random) noexcept;
 
-// Sorts `order` by the address of the cases' channels; no allocation, n log n.
-void make_lock_order(const select_case* cases, std::uint32_t* order, std::uint32_t n) noexcept;
+// Fills `order` with the channels, each once, by their addresses; allocates nothing, n log n. Returns how many.
+std::uint32_t make_lock_order(const select_case* cases, std::uint32_t n, chan_core** order) noexcept;
 
 }  // namespace weft::inline v0::rt

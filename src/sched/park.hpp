@@ -39,6 +39,6 @@ void ready_and_yield(goroutine* gp) noexcept;
 goroutine* newborn(void (*entry)(void*), void* arg) noexcept;
 
 // Parks for ever: nil channels, select without cases.
-void park_for_ever(wait_reason reason) noexcept;
+[[noreturn]] void park_for_ever(wait_reason reason) noexcept;
 
 }  // namespace weft::inline v0::rt

@@ -17,9 +17,9 @@ struct select_case {
 
 inline constexpr std::size_t most_select_cases = 65536;
 
-// Memory that a select of n cases works in: a waiter and two positions each. It lies with the cases, on the
+// Memory that a select of n cases works in: a waiter, a lock and a position each. It lies with the cases, on the
 // stack of a goroutine or in a selector, because nothing is allocated inside the runtime.
-constexpr std::size_t select_scratch_size(std::size_t n) noexcept { return n * 48 + 16; }
+constexpr std::size_t select_scratch_size(std::size_t n) noexcept { return n * 56 + 16; }
 
 struct select_request {
   select_case* cases;

@@ -14,27 +14,29 @@ constexpr std::uint32_t price = 512, most_debt = 1 << 16;
 constexpr int spins = 100;                           // about 1 us, more than any section takes
 constexpr std::int64_t patience_ns = 20'000;         // then the owner's thread does not run: let it
 
-void revoke(chan_lock& l) noexcept {
-  const std::uint16_t owner = l.bias.load(relaxed);  // [order] relaxed: under `shared`
-  l.bias.store(chan_lock::nobody, relaxed);          // R1. [order] relaxed: the barrier pair
+}  // namespace
+
+void revoke_bias(chan_core& c) noexcept {
+  processor& owner = sched.processors[c.lock.bias.load(relaxed)];   // [order] relaxed: under `shared`
+  c.lock.bias.store(chan_lock::nobody, relaxed);     // R1. [order] relaxed: the barrier pair
   heavy_barrier();
-  // R2. [order] acquire: pairs with B3
-  for (int i = 0; l.in_bias.load(acquire); ++i)
+  for (int i = 0; owner.biased.lists(&c); ++i)       // R2
     if (i < spins)
       os::cpu_pause(1);
     else
       os::sleep_ns(patience_ns);
-  l.revoked.store(true, relaxed);                    // [order] relaxed: under the lock
+  c.lock.is_shared = true;
   // [order] relaxed: a heuristic
-  auto& debt = sched.processors[owner].bias_debt;
-  debt.store(std::min(debt.load(relaxed) + price, most_debt), relaxed);
+  owner.bias_debt.store(std::min(owner.bias_debt.load(relaxed) + price, most_debt), relaxed);
 }
 
-}  // namespace
-
-void lock_against_bias(chan_core& c) noexcept {
-  c.lock.shared.lock();
-  if (!c.lock.revoked.load(relaxed)) [[unlikely]] revoke(c.lock);   // [order] relaxed: under the lock
+void adopt(chan_core& c, processor* pp) noexcept {
+  if (pp == nullptr || c.timed || pp->biased.count == biased_locks::capacity) return;
+  pp->biased.push(&c);                               // A1
+  c.lock.bias.store(bias_of(pp), relaxed);           // [order] relaxed: published by A2
+  c.lock.is_shared = false;
+  c.lock.shared.unlock();                            // A2
+  rank_acquired(lock_rank::channel, &c.lock.shared);
 }
 
 void choose_bias(chan_core& c) noexcept {
@@ -48,7 +50,7 @@ void choose_bias(chan_core& c) noexcept {
   }
   // [order] relaxed: the channel is nobody else's yet
   c.lock.bias.store(bias_of(pp), relaxed);
-  c.lock.revoked.store(false, relaxed);
+  c.lock.is_shared = false;
 }
 
 }  // namespace weft::inline v0::rt

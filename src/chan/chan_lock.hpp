@@ -1,26 +1,35 @@
-// chan_lock.hpp — a channel's lock, biased: the P that made the channel takes it with plain stores, until
-// somebody else wants it. From then on it is an ordinary lock.
+// chan_lock.hpp — a channel's lock, biased: one P takes it with plain stores, until somebody else wants it.
+// Then it is an ordinary lock, until one P has used it alone for long.
 //
 // A read-modify-write is more than half of an uncontended operation, and most channels are only ever used on
-// one P: a hand-off through run_next stays there.
+// one P at a time: a hand-off through run_next stays there.
 //
-//   the P of the bias                          who comes first from elsewhere (revoke)
-//   B1  in_bias = 1                            takes `shared`, as everybody else does from now on
-//       light barrier                          R1  bias = nobody
-//   B2  bias still mine? -> it is locked           heavy barrier
-//       else in_bias = 0, take `shared`        R2  waits until in_bias is 0; revoked = true
-//   B3  unlock: in_bias = 0
+//   the P of the bias                          who comes from elsewhere (revoke)
+//   B1  writes the channel's address among     takes `shared`, as everybody else does from now on
+//       the locks that it holds by a bias      R1  bias = nobody
+//       light barrier                              heavy barrier
+//   B2  bias still mine? -> it is locked       R2  waits until that P does not list the channel;
+//       else strikes it out, takes `shared`        is_shared = true
+//   B3  unlock: strikes it out
 //
-// At most one holds it. Let the P hold it by B2, and R2 pass. If the barrier came after B1, R2 waits for B3.
-// If before, B2 comes after R1, and sees it.
-// `revoked` says how a holder has got it, and so how to unlock: it changes only at R2, when nobody is in the
-// bias. What the P did is visible to the revoker by B3 (release) and R2 (acquire); what an earlier M did
-// under the bias comes with the P.
+//   who has taken `shared` on one P 1,024 times in a row (adopt)
+//   A1  lists the channel as in B1; bias = its P, is_shared = false
+//   A2  gives `shared` back: it has the lock by the bias now
 //
-// A bias that is taken away costs a microsecond or two, so for each that a P loses it makes 512 channels
-// without: a channel a request, given to another P each time, pays 4 ns.
+// At most one holds it. Everybody else goes through `shared` and so, as long as there is a bias, through
+// revoke. Let the P hold it by B2, and R2 pass. If the P's barrier came after B1, R2 waits for B3. If before,
+// B2 comes after R1 and reads `nobody` or a later owner: not this P, because only a P itself adopts for
+// itself, and this one is busy here. A P that is late and lists a channel that was never or is no more its own
+// strikes it out again: the list is its own, so that disturbs nobody.
+// `is_shared` says how a holder has got the lock, and so how to unlock. It changes at R2 and A1, by a holder.
+// What the P did is visible to the revoker by B3 (release) and R2 (acquire), what others did to the P by A2;
+// what an earlier M did under the bias comes with the P.
+//
+// A bias that is taken away costs a microsecond or two: as much as 512 channels without one, and the uses
+// before an adoption, have saved or lost. So for each that a P loses it makes 512 channels without.
 // Inside only: a P is used by one M at a time, and none is taken away from an M that is inside.
 #pragma once
+#include "base/check.hpp"
 #include "context/thread_pointer.hpp"
 #include "sched/machine.hpp"
 #include "sched/processor.hpp"
@@ -28,37 +37,48 @@
 
 namespace weft::inline v0::rt {
 
-void lock_against_bias(chan_core& c) noexcept;               // takes it away, if there is still one
+void revoke_bias(chan_core& c) noexcept;                     // R1 and R2. With `shared`, which it keeps
+void adopt(chan_core& c, processor* pp) noexcept;            // A1 and A2, or nothing. With `shared`
 void choose_bias(chan_core& c) noexcept;                     // of a new channel, known to nobody yet; outside
 
 inline std::uint16_t bias_of(const processor* pp) noexcept {
   return pp != nullptr ? static_cast<std::uint16_t>(pp->id) : chan_lock::no_processor;
 }
 
+inline bool lock_by_bias(chan_core& c, processor* pp) noexcept {
+  biased_locks& mine = pp->biased;
+  if (mine.count == biased_locks::capacity) [[unlikely]] return false;
+  mine.push(&c);                                             // B1
+  light_barrier();
+  if (c.lock.bias.load(relaxed) == bias_of(pp)) [[likely]] { // B2. [order] relaxed: the barrier pair
+    rank_acquired(lock_rank::channel, &c.lock.shared);
+    return true;
+  }
+  mine.pop();
+  return false;
+}
+
 inline void lock(chan_core& c) noexcept {
-  if (c.lock.revoked.load(relaxed)) {                        // [order] relaxed: never taken back
-    c.lock.shared.lock();
-    return;
+  chan_lock& l = c.lock;
+  processor* pp = this_machine()->pp;
+  const std::uint16_t me = bias_of(pp);
+  if (l.bias.load(relaxed) == me && lock_by_bias(c, pp)) return;   // [order] relaxed: asked again at B2
+  l.shared.lock();
+  if (!l.is_shared) [[unlikely]] revoke_bias(c);
+  if (l.last_user != me) {
+    l.last_user = me;
+    l.uses = 0;
+  } else if (++l.uses == chan_lock::uses_to_adopt) [[unlikely]] {
+    adopt(c, pp);
   }
-  const std::uint16_t me = bias_of(this_machine()->pp);
-  if (c.lock.bias.load(relaxed) == me) [[likely]] {          // [order] relaxed: asked again at B2
-    c.lock.in_bias.store(true, relaxed);                     // B1. [order] relaxed: the barrier pair
-    light_barrier();
-    if (c.lock.bias.load(relaxed) == me) [[likely]] {        // B2. [order] relaxed: the barrier pair
-      rank_acquired(lock_rank::channel, &c.lock.shared);
-      return;
-    }
-    c.lock.in_bias.store(false, release);                    // [order] release: as B3
-  }
-  lock_against_bias(c);
 }
 
 inline void unlock(chan_core& c) noexcept {
-  if (c.lock.revoked.load(relaxed)) {                        // [order] relaxed: ours, as the lock is
+  if (c.lock.is_shared) {
     c.lock.shared.unlock();
   } else {
     rank_released(lock_rank::channel, &c.lock.shared);
-    c.lock.in_bias.store(false, release);                    // B3. [order] release: pairs with R2
+    this_machine()->pp->biased.pop();                        // B3: those of a select in the reverse order
   }
 }
 

@@ -11,6 +11,7 @@
 namespace weft::inline v0::rt {
 
 struct machine;
+struct chan_core;
 
 // Go's numbers (scheddetail prints them).
 enum class p_status : std::uint32_t { idle = 0, running = 1, stopped = 3, dead = 4 };
@@ -30,6 +31,22 @@ struct goroutine_cache {                  // g_cache.cpp
   goroutine* pop() noexcept { return blocks[--count]; }
 };
 
+// The channels whose locks a P holds by its bias, or is about to: chan/chan_lock.hpp. The last one is released
+// first.
+struct biased_locks {
+  static constexpr std::size_t capacity = 8;
+  std::size_t count = 0;                  // owner M only, as the changes
+  atomic<const chan_core*> held[capacity] = {};
+  // [order] release: who finds a channel gone has seen what was done under its lock.
+  void push(const chan_core* c) noexcept { held[count++].store(c, release); }
+  void pop() noexcept { held[--count].store(nullptr, release); }
+  bool lists(const chan_core* c) const noexcept {   // any thread
+    for (auto& h : held)
+      if (h.load(acquire) == c) return true;        // [order] acquire: pairs with push() and pop()
+    return false;
+  }
+};
+
 struct alignas(cache_line) processor {
   // ---- owner M only ----
   std::uint32_t id = 0;
@@ -44,6 +61,7 @@ struct alignas(cache_line) processor {
   std::uint32_t lone_yields = 0;          // yields that found nobody else here
   std::uint32_t wakes_skipped = 0;        // wake.cpp: run_next hand-offs since the last wake-up
   std::int64_t ran_timers = 0;            // when it last ran timers that were due
+  biased_locks biased;
 
   // ---- any thread ----
   alignas(cache_line) atomic<std::uint32_t> attention{0};

@@ -32,11 +32,13 @@ namespace weft::inline v0::rt {
 
 // Biased to a P, or shared: src/chan/chan_lock.hpp.
 struct chan_lock {
-  static constexpr std::uint16_t nobody = 0xffff, no_processor = 0xfffe;
+  static constexpr std::uint16_t nobody = 0xffff, no_processor = 0xfffe, uses_to_adopt = 1024;
   ranked_lock<lock_rank::channel> shared;
   atomic<std::uint16_t> bias{nobody};   // the id of the P that needs no `shared`
-  atomic<bool> in_bias{false};          // that P holds the lock, or tries to
-  atomic<bool> revoked{true};           // it is shared for good
+  // ---- under the lock ----
+  std::uint16_t last_user = nobody;     // who took `shared` last, so many times
+  std::uint16_t uses = 0;
+  bool is_shared = true;                // the bias is nobody's
 };
 
 // Not aligned to a line: an aligned operator new costs 70 ns more than the plain one.

@@ -2,7 +2,9 @@
 #include "chan/chan_lock.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <thread>
+#include <vector>
 
 #include "context/sanitizer.hpp"
 #include "os/linux/pause.hpp"
@@ -10,7 +12,9 @@
 #include "support/weft_test.hpp"
 #include "weft/chan.hpp"
 #include "weft/go.hpp"
+#include "weft/selector.hpp"
 #include "weft/this_goroutine.hpp"
+#include "weft/timer.hpp"
 #include "weft/wait_group.hpp"
 
 namespace rt = weft::rt;
@@ -19,7 +23,9 @@ namespace {
 
 rt::chan_core& core_of(const weft::chan<int>& c) { return *weft::detail::chan_access::core(c); }
 
-bool is_biased(const weft::chan<int>& c) { return !core_of(c).lock.revoked.load(); }
+constexpr int uses_to_adopt = rt::chan_lock::uses_to_adopt;
+
+bool is_biased(const weft::chan<int>& c) { return core_of(c).lock.bias.load() != rt::chan_lock::nobody; }
 
 // A channel with a bias: after enough of them, whatever this P owes.
 weft::chan<int> biased() {
@@ -76,6 +82,89 @@ TEST(chan_lock, APThatLostOneMakesTheNextWithout) {
   });
 }
 
+TEST(chan_lock, APThatUsesItAloneForLongAdoptsIt) {
+  weft::run({.maxprocs = 1}, [] {
+    auto c = biased();
+    long counter = 0;
+    for (int round = 0; round < 3; ++round) {
+      std::thread([&] { add_under_lock(c, counter, 1); }).join();
+      add_under_lock(c, counter, uses_to_adopt);     // the first one only makes it the last user
+      EXPECT_FALSE(is_biased(c));
+      add_under_lock(c, counter, 1);
+      EXPECT_TRUE(is_biased(c));
+      add_under_lock(c, counter, 10);
+      weft::go([c] { c.send(7); });
+      EXPECT_EQ(c.recv(), 7);
+      EXPECT_TRUE(is_biased(c));
+    }
+    EXPECT_EQ(counter, 3 * (uses_to_adopt + 12));
+  });
+}
+
+TEST(chan_lock, TheUseThatAdoptsHoldsTheLock) {
+  weft::run({.maxprocs = 1}, [] {
+    auto c = biased();
+    long counter = 0;
+    std::atomic<bool> held{false}, entered{false};
+    std::thread([&] { add_under_lock(c, counter, 1); }).join();
+    std::thread other([&] {
+      while (!held) std::this_thread::yield();
+      add_under_lock(c, counter, 1);
+      entered = true;
+    });
+    add_under_lock(c, counter, uses_to_adopt);
+    {
+      rt::inside in;
+      rt::lock(core_of(c));
+      EXPECT_TRUE(is_biased(c));
+      held = true;
+      while (is_biased(c)) rt::os::cpu_pause(1);     // the other one has begun to take it away
+      for (int i = 0; i < 1000; ++i) rt::os::cpu_pause(1);
+      EXPECT_FALSE(entered);
+      rt::unlock(core_of(c));
+    }
+    other.join();
+  });
+}
+
+TEST(chan_lock, AThreadWithoutAPDoesNot) {
+  weft::run({.maxprocs = 1}, [] {
+    auto c = biased();
+    long counter = 0;
+    std::thread([&] { add_under_lock(c, counter, 2 * uses_to_adopt); }).join();
+    EXPECT_FALSE(is_biased(c));
+  });
+}
+
+TEST(chan_lock, ATimersChannelIsNobodys) {           // any P fires it, under the shared lock
+  weft::run({.maxprocs = 1}, [] {
+    auto c = weft::after(std::chrono::hours(1));
+    auto& core = *weft::detail::chan_access::core(c);
+    for (int i = 0; i < 2 * uses_to_adopt; ++i) {
+      rt::inside in;
+      rt::lock(core);
+      rt::unlock(core);
+    }
+    EXPECT_EQ(core.lock.bias.load(), rt::chan_lock::nobody);
+  });
+}
+
+// More biased locks at once than a P can list: the rest are taken as everybody else takes them.
+TEST(chan_lock, ASelectOfMoreThanOnePCanList) {
+  weft::run({.maxprocs = 1}, [] {
+    std::vector<weft::chan<int>> channels;
+    while (channels.size() < 3 * rt::biased_locks::capacity) channels.push_back(biased());
+    int got = -1;
+    weft::selector any;
+    for (auto& c : channels) any.on_recv(c, [&](std::optional<int> v) { got = *v; });
+    for (int round = 0; round < 10; ++round) {
+      weft::go([&, round] { channels[round].send(round); });
+      EXPECT_EQ(any.select(), static_cast<std::size_t>(round));
+      EXPECT_EQ(got, round);
+    }
+  });
+}
+
 // The owner is in the bias nearly all the time while another thread takes it away.
 TEST(chan_lock, OneHolderAtATime) {
   weft_test::for_each_procs([] {
@@ -92,8 +181,33 @@ TEST(chan_lock, OneHolderAtATime) {
       add_under_lock(c, counter, times);
       other.join();
       ASSERT_EQ(counter, 2 * times) << round;
-      ASSERT_FALSE(is_biased(c));
     }
+  });
+}
+
+// Two that take turns: each uses the lock alone until it has the bias, and is still at it when the other one
+// comes and takes it away.
+TEST(chan_lock, OneHolderWhileTheBiasMoves) {
+  weft_test::for_each_procs([] {
+    constexpr int turns = 60, alone = uses_to_adopt + 500, together = 300;
+    auto c = biased();
+    long counter = 0;
+    std::atomic<int> turn{0};
+    weft::wait_group both;
+    for (int me : {0, 1}) {
+      both.add(1);
+      weft::go([&, c, me] {
+        for (int t = me; t < turns; t += 2) {
+          while (turn != t) weft::this_goroutine::yield();
+          add_under_lock(c, counter, alone);
+          turn = t + 1;
+          add_under_lock(c, counter, together);
+        }
+        both.done();
+      });
+    }
+    both.wait();
+    EXPECT_EQ(counter, long{turns} * (alone + together));
   });
 }
 

@@ -19,8 +19,8 @@
 // At most one holds it. Everybody else goes through `shared` and so, as long as there is a bias, through
 // revoke. Let the P hold it by B2, and R2 pass. If the P's barrier came after B1, R2 waits for B3. If before,
 // B2 comes after R1 and reads `nobody` or a later owner: not this P, because only a P itself adopts for
-// itself, and this one is busy here. A P that is late and lists a channel that was never or is no more its own
-// strikes it out again: the list is its own, so that disturbs nobody.
+// itself, and this one is busy here. A P that is late and lists a channel that is no more its own strikes it
+// out again: the list is its own, so that disturbs nobody.
 // `is_shared` says how a holder has got the lock, and so how to unlock. It changes at R2 and A1, by a holder.
 // What the P did is visible to the revoker by B3 (release) and R2 (acquire), what others did to the P by A2;
 // what an earlier M did under the bias comes with the P.

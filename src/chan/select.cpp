@@ -98,8 +98,8 @@ bool selection::looks_blocked(const select_case& c) noexcept {
   return c.is_send ? c.core->send_would_block() : c.core->recv_would_block();
 }
 
-// Under the channel's lock. A closed channel's case is ready too: it fires with ok == false. False: it was not
-// ready, its queue has only waiters whom somebody else has woken.
+// Under the channel's lock. A closed channel's case is ready too: it fires with ok == false. False: the case
+// was not ready, its queue has only waiters whom somebody else has woken.
 [[gnu::noinline]] bool selection::try_locked(select_case& c, wakeup& k) noexcept {
   const attempt how = c.is_send ? send_locked(*c.core, c.slot, k) : recv_locked(*c.core, c.slot, k);
   c.ok = how == attempt::done;
@@ -139,14 +139,14 @@ std::uint32_t selection::look(wakeup& k) noexcept {
   return none;
 }
 
+// In the random order: two cases may wait on one channel.
 void selection::enqueue(goroutine* gp) noexcept {
-  for (std::uint32_t i = 0; i < size_; ++i) {
-    select_case& c = cases_[i];
-    if (!c.core) continue;
-    waiter* w = ::new (waiters_ + i) waiter;
+  for (const std::uint32_t *at = poll_order_, *end = at + polled_; at != end; ++at) {
+    select_case& c = cases_[*at];
+    waiter* w = ::new (waiters_ + *at) waiter;
     w->gp = gp;
     w->slot = c.slot;
-    w->index = i;
+    w->index = *at;
     w->contested = true;
     rt::enqueue(*c.core, queue_of(c), w);
     sanitizer::hb_release(w);
@@ -154,11 +154,11 @@ void selection::enqueue(goroutine* gp) noexcept {
 }
 
 void selection::leave_queues(std::uint32_t fired) noexcept {
-  for (std::uint32_t i = 0; i < size_; ++i) {
-    select_case& c = cases_[i];
-    if (!c.core || (i == fired && !early_)) continue;
+  for (const std::uint32_t *at = poll_order_, *end = at + polled_; at != end; ++at) {
+    if (*at == fired && !early_) continue;
+    select_case& c = cases_[*at];
     lock(*c.core);
-    remove(queue_of(c), waiters_ + i);
+    remove(queue_of(c), waiters_ + *at);
     unlock(*c.core);
   }
 }

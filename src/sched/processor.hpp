@@ -31,8 +31,8 @@ struct goroutine_cache {                  // g_cache.cpp
   goroutine* pop() noexcept { return blocks[--count]; }
 };
 
-// The channels whose locks a P holds by its bias, or is about to: chan/chan_lock.hpp. The last one is released
-// first.
+// The channels whose locks a P holds by its bias, or is about to: chan/chan_lock.hpp. The last one is given
+// back first.
 struct biased_locks {
   static constexpr std::size_t capacity = 8;
   std::size_t count = 0;                  // owner M only, as the changes

@@ -17,8 +17,8 @@ struct select_case {
 
 inline constexpr std::size_t most_select_cases = 65536;
 
-// Memory that a select of n cases works in: a waiter, a lock and a position each. It lies with the cases, on the
-// stack of a goroutine or in a selector, because nothing is allocated inside the runtime.
+// Memory that a select of n cases works in: a waiter, a lock and a position each. It lies with the cases, on
+// the stack of a goroutine or in a selector, because nothing is allocated inside the runtime.
 constexpr std::size_t select_scratch_size(std::size_t n) noexcept { return n * 56 + 16; }
 
 struct select_request {

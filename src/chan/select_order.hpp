@@ -13,8 +13,8 @@ namespace weft::inline v0::rt {
 std::uint32_t make_poll_order(const select_case* cases, std::uint32_t n, const std::uint32_t* extra,
                               std::uint32_t* order, random_source& random) noexcept;
 
-// Fills `order` with the channels, each once, by their addresses; allocates nothing, n log n. Returns how many
-// they are.
+// Fills `order` with the channels, each once, by their addresses; allocates nothing, n log n. Returns how
+// many they are.
 std::uint32_t make_lock_order(const select_case* cases, std::uint32_t n, chan_core** order) noexcept;
 
 }  // namespace weft::inline v0::rt

@@ -129,6 +129,7 @@ bool take_idle_p(machine* mp) noexcept {
   locked hold(sched.lock);
   processor* pp = idle_get_p();
   if (pp == nullptr) return false;
+  end_settling(mp);
   acquire_p(mp, pp);
   return true;
 }
@@ -144,6 +145,7 @@ bool give_up_p(machine* mp, runnable& found) noexcept {
     if (batch.count == 0) {
       release_p(mp);
       idle_put_p(pp);
+      begin_settling(mp);
     }
   }
   if ((found.gp = admit(pp, batch)) != nullptr) return true;
@@ -155,6 +157,31 @@ bool give_up_p(machine* mp, runnable& found) noexcept {
   }
   if (was_spinning) note_futile_spin();
   return false;
+}
+
+// True: it shall not wait, it has a P.
+bool enter_poller(machine* mp) noexcept {
+  locked hold(sched.lock);
+  processor* pp = end_settling(mp) ? idle_get_p() : nullptr;
+  if (pp != nullptr) acquire_p(mp, pp);
+  else sched.poller_m = mp;
+  return pp != nullptr;
+}
+
+// True: with the P that a waker has chosen us for (start_m), or an idle one.
+bool leave_poller(machine* mp) noexcept {
+  {
+    locked hold(sched.lock);
+    if (sched.poller_m == mp) {
+      sched.poller_m = nullptr;
+      processor* pp = idle_get_p();
+      if (pp == nullptr) begin_settling(mp);
+      else acquire_p(mp, pp);
+      return pp != nullptr;
+    }
+  }
+  acquire_p(mp, wait_for_given_p(mp));
+  return true;
 }
 
 // Step 9. True: start over, with or without a P.
@@ -170,12 +197,16 @@ bool wait_in_poller(machine* mp, runnable& found) noexcept {
   heavy_barrier();                                   // pairs with arm_timer(): arm, barrier, poll_until?
   until = std::min(until, earliest_timer());
   ready_batch batch;
-  poller.wait(until, batch);
+  bool has_p = enter_poller(mp);
+  if (!has_p) {
+    poller.wait(until, batch);
+    has_p = leave_poller(mp);                        // while `polling` is ours, and with it poller_m
+  }
   // [order] release: the next poller finds poll_until put back
   sched.poll_until.store(os::forever, relaxed);
   sched.polling.store(false, release);
   sched.coarse_now.store(os::nanotime(), relaxed);   // [order] relaxed: a coarse clock
-  if (!take_idle_p(mp)) {
+  if (!has_p) {
     goroutine_list list;
     while (goroutine* gp = batch.pop()) list.push_back(gp);
     submit_global(static_cast<goroutine_list&&>(list));

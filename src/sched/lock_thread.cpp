@@ -17,9 +17,11 @@ void start_locked_m(machine* mp, goroutine* gp) noexcept {
     locked hold(sched.lock);
     const bool waits = owner->waits_for_p ? !owner->lost.load(relaxed) : owner->locked_gp == gp;
     owner->waits_for_p = false;
-    if (waits) give_p(owner, release_p(mp));
+    if (waits) owner->next_pp.store(release_p(mp), release);   // [order] release: as in give_p()
   }
-  if (mp->pp == nullptr) stop_m(mp);
+  if (mp->pp != nullptr) return;
+  owner->park_note.wake();   // without the lock: the kernel may run it at once, and us much later
+  stop_m(mp);
 }
 
 void stop_locked_m(machine* mp) noexcept {

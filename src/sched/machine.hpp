@@ -46,6 +46,7 @@ struct alignas(cache_line) machine {
   // ---- under sched.lock ----
   machine* link = nullptr;            // the idle list
   bool on_idle_list = false;
+  bool settling = false;              // has no P, is awake, and goes idle next
   bool waits_for_p = false;           // in wait_for_p_here: its goroutine is queued, bound to it
 
   // ---- its own thread, debug builds ----

@@ -44,6 +44,9 @@ struct scheduler {
   global_queue global;
   stack_list<processor, &processor::link> idle_ps;
   stack_list<machine, &machine::link> idle_ms;
+  machine* poller_m = nullptr;                 // sleeps in the poller, and may be given a P there
+  std::uint32_t settling = 0;                  // Ms without a P that are awake, and go idle next
+  std::uint32_t ps_for_settling = 0;           // so many of these shall take an idle P instead
   machine* all_ms = nullptr;                   // prepend-only, never freed; readable without the lock
   std::uint32_t machine_count = 0;             // runtime threads that have a record and run goroutines
   std::uint32_t threads_coming = 0;            // asked of the template thread, not yet there
@@ -72,6 +75,7 @@ void acquire_p(machine* mp, processor* pp) noexcept;
 processor* release_p(machine* mp) noexcept;    // the M's P, now nobody's
 // What a waker left for mp. [order] acquire: pairs with the release in give_p.
 inline processor* take_next_p(machine* mp) noexcept { return mp->next_pp.exchange(nullptr, acquire); }
+processor* wait_for_given_p(machine* mp) noexcept;       // sleeps until there is one
 inline void give_p(machine* mp, processor* pp) noexcept {
   mp->next_pp.store(pp, release);
   mp->park_note.wake();
@@ -102,6 +106,8 @@ inline void wake_p() noexcept {                // call after publishing work
 void wake_for_next(processor* pp) noexcept;    // the same for a G in run_next: learns whether waking pays
 void start_m(processor* pp, bool spinning) noexcept;     // pp is the caller's to give; no lock held
 void hand_off_p(processor* pp) noexcept;       // its M cannot go on with it
+void begin_settling(machine* mp) noexcept;     // under lock: it has no P, is awake, and goes idle next
+bool end_settling(machine* mp) noexcept;       // under lock: true if it shall take an idle P instead
 bool stop_spinning(machine* mp) noexcept;      // out of the count; false: it was not in it
 void reset_spinning(machine* mp) noexcept;     // a spinner has found work: wake the next one
 void note_futile_spin() noexcept;              // a spinner has found nothing

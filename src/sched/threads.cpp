@@ -47,6 +47,8 @@ void machine_main(void* record) noexcept {
       acquire_p(mp, pp);
       mp->spinning = true;
       sched.idle.add_spinning();
+    } else {
+      begin_settling(mp);
     }
   }
   schedule(mp);                                      // returns when the thread is spoilt (lock_thread.cpp)

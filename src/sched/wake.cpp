@@ -15,6 +15,7 @@
 // row the next 2^n hand-offs do not wake. A spinner that finds work resets that; sysmon rescues a run_next
 // that really waits.
 #include <algorithm>
+#include <utility>
 
 #include "sched/sched.hpp"
 
@@ -22,6 +23,20 @@ namespace weft::inline v0::rt {
 namespace {
 
 constexpr std::uint32_t futile_max = 14;             // at most 16,384 hand-offs between two tries
+
+// Who shall run a free P; under lock. Null: one that is just going idle will, or nobody is there.
+// The one in the poller comes before the others: it has been awake last.
+machine* take_idle_m(bool& polls) noexcept {
+  if (sched.settling != 0) {
+    sched.ps_for_settling = std::min(sched.ps_for_settling + 1, sched.settling);
+    return nullptr;
+  }
+  polls = sched.poller_m != nullptr;
+  if (polls) return std::exchange(sched.poller_m, nullptr);
+  machine* mp = sched.idle_ms.pop();
+  if (mp != nullptr) mp->on_idle_list = false;
+  return mp;
+}
 
 }  // namespace
 
@@ -66,27 +81,45 @@ void reset_spinning(machine* mp) noexcept {
   wake_p();                                          // there may be more: the last one wakes its successor
 }
 
-// The P goes to an idle M, or back to the idle list while the template thread makes an M (which then takes an
-// idle P): a free P never waits for a thread.
+// The P goes to an idle M. Or back to the idle list, for an M that is just going idle and will look there
+// (end_settling), or for a new one, which the template thread makes: a free P never waits for a thread.
+// A new M is the last resort. With more Ms than Ps each P goes from M to M, and the kernel wakes an M where
+// it slept: beside a busy one perhaps, for milliseconds, while another CPU is idle.
 // A ticket that found no M ends under the lock. Whoever saw it and woke nobody relies on a look that comes
-// later, by the new M, by an M that goes idle, by start_world(): each of them takes the lock after us.
+// later, by an M that goes idle, by the new M, by start_world(): each of them takes the lock after us.
 void start_m(processor* pp, bool spinning) noexcept {
   machine* mp;
+  bool polls = false;
   {
     locked hold(sched.lock);
     if (sched.ended.load(relaxed)) {                 // [order] relaxed: missed here, find_runnable() sees it
       idle_put_p(pp);
       mp = nullptr;
-    } else if ((mp = sched.idle_ms.pop()) != nullptr) {
-      mp->on_idle_list = false;
+    } else if ((mp = take_idle_m(polls)) != nullptr) {
       mp->spinning = spinning;
     } else {
       idle_put_p(pp);
-      request_thread();
+      if (sched.settling == 0) request_thread();
     }
     if (mp == nullptr && spinning) sched.idle.remove_spinning();
   }
-  if (mp != nullptr) give_p(mp, pp);
+  if (mp == nullptr) return;
+  give_p(mp, pp);
+  if (polls) poller.break_wait();
+}
+
+void begin_settling(machine* mp) noexcept {
+  mp->settling = true;
+  ++sched.settling;
+}
+
+bool end_settling(machine* mp) noexcept {
+  if (!mp->settling) return false;
+  mp->settling = false;
+  --sched.settling;
+  if (sched.ps_for_settling == 0) return false;
+  --sched.ps_for_settling;
+  return true;
 }
 
 void hand_off_p(processor* pp) noexcept {

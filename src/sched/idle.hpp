@@ -4,8 +4,8 @@
 //
 // I1  an M counts as spinning  <=>  it holds a P, has no G, and has not yet looked at all queues after
 //     leaving the count
-// I2  work is published and a P is idle  =>  somebody spins, or the publisher wakes an M (or tells one that is
-//     going idle), or the M that made the P idle finds the work when it looks again (proof: docs/parking.md)
+// I2  work is published and a P is idle  =>  somebody spins, or the publisher wakes an M (or tells one that
+//     goes idle), or the M that made the P idle finds the work when it looks again (proof: docs/parking.md)
 // Changed by read-modify-write only; the lists themselves are under sched.lock.
 #pragma once
 #include "base/atomic.hpp"

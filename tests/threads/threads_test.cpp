@@ -35,8 +35,8 @@ void sleep_and_wake(int goroutines, int times) {
 
 }  // namespace
 
-// Each P that went idle could call for a thread, while its own M was on the way to sleep. One more is allowed: a
-// slow machine may end the main goroutine's slice within go(), where it keeps its thread.
+// Each P that went idle could call for a thread, while its own M was on the way to sleep. One more is
+// allowed: a slow machine may end the main goroutine's slice within go(), where it keeps its thread.
 TEST(threads, NoMoreThanPs) {
   for (int procs : {1, 2, 4}) {
     weft::run({.maxprocs = procs}, [procs] {

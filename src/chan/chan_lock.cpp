@@ -31,6 +31,7 @@ void revoke_bias(chan_core& c) noexcept {
 }
 
 void adopt(chan_core& c, processor* pp) noexcept {
+  c.lock.uses = 0;
   if (pp == nullptr || c.timed || pp->biased.count == biased_locks::capacity) return;
   pp->biased.push(&c);                               // A1
   c.lock.bias.store(bias_of(pp), relaxed);           // [order] relaxed: published by A2

@@ -1,4 +1,4 @@
-// select.cpp — one of several sends and receives, decided at one instant (weft/detail/select_case.hpp).
+// select.cpp — one of several sends and receives (weft/detail/select_case.hpp).
 //
 //   pass 0   in random order, those that look ready, one lock at a time: the first that can go, goes
 //   lock all channels, by address, each once
@@ -132,10 +132,10 @@ void selection::unlock_all() noexcept {
   for (std::uint32_t i = locked_; i-- > 0;) unlock(*locks_[i]);
 }
 
-// Pass 1. A stop request would have been found by pass 0.
+// Pass 1. Pass 0 ends at a stop request.
 std::uint32_t selection::look(wakeup& k) noexcept {
   for (const std::uint32_t *at = poll_order_, *end = at + polled_; at != end; ++at)
-    if (!looks_blocked(cases_[*at]) && try_locked(cases_[*at], k)) return *at;
+    if (WEFT_DCHECK(*at < size_); !looks_blocked(cases_[*at]) && try_locked(cases_[*at], k)) return *at;
   return none;
 }
 

@@ -158,7 +158,7 @@ void leave_slow(machine* mp) noexcept {
     bool thread_waits;
     {
       locked hold(sched.lock);
-      thread_waits = !sched.idle_ms.empty() || sched.poller_m != nullptr;
+      thread_waits = !sched.idle_ms.empty() || sched.poller_m != nullptr || sched.settling != 0;
       if (work_waits && !thread_waits) request_thread();   // for the next slice
     }
     if (work_waits && thread_waits) {

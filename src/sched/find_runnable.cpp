@@ -129,8 +129,8 @@ bool take_idle_p(machine* mp) noexcept {
   locked hold(sched.lock);
   processor* pp = idle_get_p();
   if (pp == nullptr) return false;
-  end_settling(mp);
-  acquire_p(mp, pp);
+  end_settling(mp);                                  // whatever a P was left there for: we look for it
+  acquire_p_as_spinner(mp, pp);
   return true;
 }
 
@@ -151,62 +151,66 @@ bool give_up_p(machine* mp, runnable& found) noexcept {
   if ((found.gp = admit(pp, batch)) != nullptr) return true;
   const bool was_spinning = stop_spinning(mp);
   heavy_barrier();                                   // we are out of the counts: now look at everything again
-  if (somebody_has_work() && take_idle_p(mp)) {
-    start_spinning(mp);
-    return true;
-  }
+  if (somebody_has_work() && take_idle_p(mp)) return true;
   if (was_spinning) note_futile_spin();
   return false;
 }
 
-// True: it shall not wait, it has a P.
+// Under lock. Who goes idle later sees that nobody polls; who went earlier has left his P to us.
+void end_polling() noexcept {
+  // [order] release: the next poller finds poll_until put back
+  sched.poll_until.store(os::forever, relaxed);
+  sched.polling.store(false, release);
+}
+
+// False: it shall not wait, it has a P.
 bool enter_poller(machine* mp) noexcept {
   locked hold(sched.lock);
   processor* pp = end_settling(mp) ? idle_get_p() : nullptr;
-  if (pp != nullptr) acquire_p(mp, pp);
-  else sched.poller_m = mp;
-  return pp != nullptr;
+  if (pp == nullptr) {
+    sched.poller_m = mp;
+    return true;
+  }
+  end_polling();
+  acquire_p_as_spinner(mp, pp);
+  return false;
 }
 
-// True: with the P that a waker has chosen us for (start_m), or an idle one.
-bool leave_poller(machine* mp) noexcept {
-  {
-    locked hold(sched.lock);
-    if (sched.poller_m == mp) {
-      sched.poller_m = nullptr;
-      processor* pp = idle_get_p();
-      if (pp == nullptr) begin_settling(mp);
-      else acquire_p(mp, pp);
-      return pp != nullptr;
-    }
-  }
-  acquire_p(mp, wait_for_given_p(mp));
-  return true;
+// With the P that a waker has left, or an idle one, or none.
+void leave_poller(machine* mp) noexcept {
+  locked hold(sched.lock);
+  end_polling();
+  const bool named = sched.poller_m != mp;           // start_m has taken the name out
+  if (!named) sched.poller_m = nullptr;
+  if (processor* pp = named ? take_next_p(mp) : idle_get_p())
+    acquire_p_as_spinner(mp, pp);
+  else
+    begin_settling(mp);
 }
 
 // Step 9. True: start over, with or without a P.
 bool wait_in_poller(machine* mp, runnable& found) noexcept {
-  if (sched.ended.load(acquire)) return false;       // [order] acquire: pairs with end_main()
   std::int64_t until = earliest_timer();
   if (until == os::forever && !poller.has_waiters()) return false;
   if (sched.polling.exchange(true, acq_rel)) {       // [order] acq_rel: one poller at a time
     wake_poller(until);                              // it may sleep longer than we know is right
     return false;
   }
+  // After the exchange: the last poller may have taken the end's break_wait(). [order] as in find_runnable()
+  if (sched.ended.load(acquire)) {
+    sched.polling.store(false, release);             // [order] release: as in end_polling()
+    return false;
+  }
   sched.poll_until.store(until, relaxed);            // [order] relaxed: ordered by the barrier pair
   heavy_barrier();                                   // pairs with arm_timer(): arm, barrier, poll_until?
   until = std::min(until, earliest_timer());
   ready_batch batch;
-  bool has_p = enter_poller(mp);
-  if (!has_p) {
+  if (enter_poller(mp)) {
     poller.wait(until, batch);
-    has_p = leave_poller(mp);                        // while `polling` is ours, and with it poller_m
+    leave_poller(mp);
   }
-  // [order] release: the next poller finds poll_until put back
-  sched.poll_until.store(os::forever, relaxed);
-  sched.polling.store(false, release);
   sched.coarse_now.store(os::nanotime(), relaxed);   // [order] relaxed: a coarse clock
-  if (!has_p) {
+  if (mp->pp == nullptr) {
     goroutine_list list;
     while (goroutine* gp = batch.pop()) list.push_back(gp);
     submit_global(static_cast<goroutine_list&&>(list));
@@ -215,8 +219,6 @@ bool wait_in_poller(machine* mp, runnable& found) noexcept {
   if (goroutine* gp = batch.pop()) {
     ready_all(batch);
     found = {gp, false};
-  } else {
-    start_spinning(mp);
   }
   return true;
 }

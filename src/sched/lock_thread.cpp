@@ -17,7 +17,7 @@ void start_locked_m(machine* mp, goroutine* gp) noexcept {
     locked hold(sched.lock);
     const bool waits = owner->waits_for_p ? !owner->lost.load(relaxed) : owner->locked_gp == gp;
     owner->waits_for_p = false;
-    if (waits) owner->next_pp.store(release_p(mp), release);   // [order] release: as in give_p()
+    if (waits) leave_next_p(owner, release_p(mp));
   }
   if (mp->pp != nullptr) return;
   owner->park_note.wake();   // without the lock: the kernel may run it at once, and us much later

@@ -4,6 +4,7 @@
 //                         └──(stop_the_world)──> stopped ──> idle or running
 //                                                   └──(set_maxprocs)──> dead ──> idle when raised again
 #pragma once
+#include "base/check.hpp"
 #include "sched/run_queue.hpp"
 #include "stack/stack.hpp"
 #include "timeheap/timer_heap.hpp"
@@ -39,7 +40,10 @@ struct biased_locks {
   atomic<const chan_core*> held[capacity] = {};
   // [order] release: who finds a channel gone has seen what was done under its lock.
   void push(const chan_core* c) noexcept { held[count++].store(c, release); }
-  void pop() noexcept { held[--count].store(nullptr, release); }
+  void pop([[maybe_unused]] const chan_core* c) noexcept {
+    WEFT_DCHECK(held[count - 1].load(relaxed) == c);  // [order] relaxed: ours
+    held[--count].store(nullptr, release);
+  }
   bool lists(const chan_core* c) const noexcept {   // any thread
     for (auto& h : held)
       if (h.load(acquire) == c) return true;        // [order] acquire: pairs with push() and pop()
@@ -61,7 +65,7 @@ struct alignas(cache_line) processor {
   std::uint32_t lone_yields = 0;          // yields that found nobody else here
   std::uint32_t wakes_skipped = 0;        // wake.cpp: run_next hand-offs since the last wake-up
   std::int64_t ran_timers = 0;            // when it last ran timers that were due
-  biased_locks biased;
+  biased_locks biased;                    // others look for a channel in it
 
   // ---- any thread ----
   alignas(cache_line) atomic<std::uint32_t> attention{0};

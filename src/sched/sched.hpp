@@ -72,14 +72,11 @@ void free_machine(machine* mp) noexcept;
 void schedule(machine* mp) noexcept;           // on g0; returns when the thread is spoilt
 void stop_m(machine* mp) noexcept;             // sleeps in the idle list until somebody gives it a P
 void acquire_p(machine* mp, processor* pp) noexcept;
+void acquire_p_as_spinner(machine* mp, processor* pp) noexcept;   // an idle one: looks for work with it
 processor* release_p(machine* mp) noexcept;    // the M's P, now nobody's
-// What a waker left for mp. [order] acquire: pairs with the release in give_p.
+// What a waker has left for mp, under the lock, before he wakes it. [order] acquire: pairs with leave_next_p
 inline processor* take_next_p(machine* mp) noexcept { return mp->next_pp.exchange(nullptr, acquire); }
-processor* wait_for_given_p(machine* mp) noexcept;       // sleeps until there is one
-inline void give_p(machine* mp, processor* pp) noexcept {
-  mp->next_pp.store(pp, release);
-  mp->park_note.wake();
-}
+inline void leave_next_p(machine* mp, processor* pp) noexcept { mp->next_pp.store(pp, release); }
 void park_stopped_p(machine* mp) noexcept;     // the world is being stopped: leave the P there, sleep
 void leave_world(machine* mp) noexcept;        // the world has ended: drop the P, sleep until the next
 [[noreturn]] void stay_behind(machine* mp) noexcept;   // the same in a goroutine: its thread never goes on

@@ -55,6 +55,13 @@ void acquire_p(machine* mp, processor* pp) noexcept {
   emit(event::processor_start, pp->id);
 }
 
+void acquire_p_as_spinner(machine* mp, processor* pp) noexcept {
+  acquire_p(mp, pp);
+  if (mp->spinning) return;                          // with a waker's ticket
+  mp->spinning = true;
+  sched.idle.add_spinning();
+}
+
 processor* release_p(machine* mp) noexcept {
   processor* pp = mp->pp;
   WEFT_CHECK(pp != nullptr);
@@ -66,28 +73,21 @@ processor* release_p(machine* mp) noexcept {
   return pp;
 }
 
-processor* wait_for_given_p(machine* mp) noexcept {
-  for (;;) {
-    mp->park_note.sleep();   // it may hold a wake from an earlier sleep: what counts is the P
-    if (processor* pp = take_next_p(mp)) return pp;
-  }
-}
-
 void stop_m(machine* mp) noexcept {
   WEFT_CHECK(mp->pp == nullptr && !mp->spinning);
   {
     locked hold(sched.lock);
     if (processor* pp = end_settling(mp) ? idle_get_p() : nullptr) {
-      acquire_p(mp, pp);
-      mp->spinning = true;
-      sched.idle.add_spinning();
+      acquire_p_as_spinner(mp, pp);
       return;
     }
     sched.idle_ms.push(mp);
     mp->on_idle_list = true;
     check_dead();
   }
-  processor* pp = wait_for_given_p(mp);
+  processor* pp;
+  do mp->park_note.sleep();   // it may hold a wake from an earlier sleep: what counts is the P
+  while ((pp = take_next_p(mp)) == nullptr);
   sched.coarse_now.store(os::nanotime(), relaxed);   // [order] relaxed: a coarse clock
   acquire_p(mp, pp);
 }

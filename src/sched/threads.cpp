@@ -44,9 +44,7 @@ void machine_main(void* record) noexcept {
     mp->gate.enter();
     // [order] relaxed: missed here, it is seen by find_runnable()
     if (processor* pp = sched.ended.load(relaxed) ? nullptr : idle_get_p()) {
-      acquire_p(mp, pp);
-      mp->spinning = true;
-      sched.idle.add_spinning();
+      acquire_p_as_spinner(mp, pp);
     } else {
       begin_settling(mp);
     }

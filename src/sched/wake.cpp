@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "os/os.hpp"
 #include "sched/sched.hpp"
 
 namespace weft::inline v0::rt {
@@ -25,7 +26,7 @@ namespace {
 constexpr std::uint32_t futile_max = 14;             // at most 16,384 hand-offs between two tries
 
 // Who shall run a free P; under lock. Null: one that is just going idle will, or nobody is there.
-// The one in the poller comes before the others: it has been awake last.
+// The one in the poller comes before the others: on an idle machine it was the last to go idle.
 machine* take_idle_m(bool& polls) noexcept {
   if (sched.settling != 0) {
     sched.ps_for_settling = std::min(sched.ps_for_settling + 1, sched.settling);
@@ -97,6 +98,7 @@ void start_m(processor* pp, bool spinning) noexcept {
       mp = nullptr;
     } else if ((mp = take_idle_m(polls)) != nullptr) {
       mp->spinning = spinning;
+      leave_next_p(mp, pp);
     } else {
       idle_put_p(pp);
       if (sched.settling == 0) request_thread();
@@ -104,8 +106,10 @@ void start_m(processor* pp, bool spinning) noexcept {
     if (mp == nullptr && spinning) sched.idle.remove_spinning();
   }
   if (mp == nullptr) return;
-  give_p(mp, pp);
-  if (polls) poller.break_wait();
+  if (polls)
+    poller.break_wait();
+  else
+    mp->park_note.wake();
 }
 
 void begin_settling(machine* mp) noexcept {
@@ -143,7 +147,9 @@ void hand_off_p(processor* pp) noexcept {
   if (!start) {
     wake_poller(pp->timers.earliest());
     heavy_barrier();                                 // as in give_up_p: the P counts as idle, now look again
-    if (!pp->queue.empty() || sched.global.size() != 0) wake_p();
+    // [order] relaxed: who is about to leave the poller looks for an idle P
+    const bool unwatched = pp->timers.earliest() != os::forever && !sched.polling.load(relaxed);
+    if (!pp->queue.empty() || sched.global.size() != 0 || unwatched) wake_p();
     return;
   }
   if (spinning) sched.idle.add_spinning();

@@ -35,13 +35,13 @@ void sleep_and_wake(int goroutines, int times) {
 
 }  // namespace
 
-// Each P that went idle could call for a thread, while its own M was on the way to sleep. One more is
-// allowed: a slow machine may end the main goroutine's slice within go(), where it keeps its thread.
+// Each P that went idle could call for a thread, while its own M was on the way to sleep. Two more are
+// allowed: a slow machine may end slices within go() and done(), where a goroutine keeps its thread.
 TEST(threads, NoMoreThanPs) {
   for (int procs : {1, 2, 4}) {
     weft::run({.maxprocs = procs}, [procs] {
       sleep_and_wake(64, weft_test::scaled(1000, 100));
-      EXPECT_LE(machines(), static_cast<std::uint32_t>(procs) + 1);
+      EXPECT_LE(machines(), static_cast<std::uint32_t>(procs) + 2);
     });
   }
 }

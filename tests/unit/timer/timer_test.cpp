@@ -58,6 +58,21 @@ TEST(sleep, until_a_time_point) {
   });
 }
 
+// The locked goroutine's M hands the P on, with the timer, while another P is idle already and nobody polls.
+// Longer than it takes sysmon to fall asleep for good.
+TEST(sleep, locked_while_all_else_is_idle) {
+  with_procs(2, [] {
+    sleep_for(1ms);
+    const auto ready = clock::now() + 50ms;
+    while (clock::now() < ready) {         // whom that has woken goes idle again, with no timer to wait for
+    }
+    weft::thread_lock here;
+    const auto start = clock::now();
+    sleep_for(2500ms);
+    EXPECT_LT(clock::now() - start, 3500ms);
+  });
+}
+
 TEST(sleep, on_threads) {
   const auto sleep_here = [] {
     const auto start = clock::now();

@@ -25,17 +25,18 @@ void revoke_bias(chan_core& c) noexcept {
       os::cpu_pause(1);
     else
       os::sleep_ns(patience_ns);
-  c.lock.is_shared = true;
-  // [order] relaxed: a heuristic
+  // [order] relaxed: under the lock; a heuristic
+  c.lock.is_shared.store(true, relaxed);
   owner.bias_debt.store(std::min(owner.bias_debt.load(relaxed) + price, most_debt), relaxed);
 }
 
 void adopt(chan_core& c, processor* pp) noexcept {
-  c.lock.uses = 0;
+  c.lock.uses.store(0, relaxed);                     // [order] relaxed: under the lock
   if (pp == nullptr || c.timed || pp->biased.count == biased_locks::capacity) return;
   pp->biased.push(&c);                               // A1
-  c.lock.bias.store(bias_of(pp), relaxed);           // [order] relaxed: published by A2
-  c.lock.is_shared = false;
+  // [order] relaxed: published by A2
+  c.lock.bias.store(bias_of(pp), relaxed);
+  c.lock.is_shared.store(false, relaxed);
   c.lock.shared.unlock();                            // A2
   rank_acquired(lock_rank::channel, &c.lock.shared);
 }
@@ -51,7 +52,7 @@ void choose_bias(chan_core& c) noexcept {
   }
   // [order] relaxed: the channel is nobody else's yet
   c.lock.bias.store(bias_of(pp), relaxed);
-  c.lock.is_shared = false;
+  c.lock.is_shared.store(false, relaxed);
 }
 
 }  // namespace weft::inline v0::rt

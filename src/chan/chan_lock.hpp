@@ -63,17 +63,20 @@ inline void lock(chan_core& c) noexcept {
   const std::uint16_t me = bias_of(pp);
   if (l.bias.load(relaxed) == me && lock_by_bias(c, pp)) return;   // [order] relaxed: asked again at B2
   l.shared.lock();
-  if (!l.is_shared) [[unlikely]] revoke_bias(c);
-  if (l.last_user != me) {
-    l.last_user = me;
-    l.uses = 0;
-  } else if (++l.uses == chan_lock::uses_to_adopt) [[unlikely]] {
-    adopt(c, pp);
+  // [order] relaxed, these: under the lock
+  if (!l.is_shared.load(relaxed)) [[unlikely]] revoke_bias(c);
+  if (l.last_user.load(relaxed) != me) {
+    l.last_user.store(me, relaxed);
+    l.uses.store(0, relaxed);
+    return;
   }
+  const auto uses = static_cast<std::uint16_t>(l.uses.load(relaxed) + 1);
+  l.uses.store(uses, relaxed);
+  if (uses == chan_lock::uses_to_adopt) [[unlikely]] adopt(c, pp);
 }
 
 inline void unlock(chan_core& c) noexcept {
-  if (c.lock.is_shared) {
+  if (c.lock.is_shared.load(relaxed)) {                      // [order] relaxed: ours, as the lock is
     c.lock.shared.unlock();
   } else {
     rank_released(lock_rank::channel, &c.lock.shared);

@@ -36,13 +36,17 @@ struct goroutine_cache {                  // g_cache.cpp
 // back first.
 struct biased_locks {
   static constexpr std::size_t capacity = 8;
-  std::size_t count = 0;                  // owner M only, as the changes
+  owned<std::size_t> count{0};            // owner M only, as the changes
   atomic<const chan_core*> held[capacity] = {};
   // [order] release: who finds a channel gone has seen what was done under its lock.
-  void push(const chan_core* c) noexcept { held[count++].store(c, release); }
+  void push(const chan_core* c) noexcept {
+    held[count].store(c, release);
+    ++count;
+  }
   void pop([[maybe_unused]] const chan_core* c) noexcept {
     WEFT_DCHECK(held[count - 1].load(relaxed) == c);  // [order] relaxed: ours
-    held[--count].store(nullptr, release);
+    --count;
+    held[count].store(nullptr, release);
   }
   bool lists(const chan_core* c) const noexcept {   // any thread
     for (auto& h : held)

@@ -35,10 +35,10 @@ struct chan_lock {
   static constexpr std::uint16_t nobody = 0xffff, no_processor = 0xfffe, uses_to_adopt = 1024;
   ranked_lock<lock_rank::channel> shared;
   atomic<std::uint16_t> bias{nobody};   // the id of the P that needs no `shared`
-  // ---- under the lock ----
-  std::uint16_t last_user = nobody;     // who took `shared` last, so many times
-  std::uint16_t uses = 0;
-  bool is_shared = true;                // the bias is nobody's
+  // ---- under the lock, all accesses relaxed: atomic for race detectors, which do not see the lock ----
+  atomic<std::uint16_t> last_user{nobody};   // who took `shared` last, so many times
+  atomic<std::uint16_t> uses{0};
+  atomic<bool> is_shared{true};              // the bias is nobody's
 };
 
 // Not aligned to a line: an aligned operator new costs 70 ns more than the plain one.

@@ -113,24 +113,24 @@ chan_core* chan_make(std::ptrdiff_t capacity, std::size_t slot_size, chan_core::
 
 bool chan_send(chan_core* c, const void* value) {
   inside_parking in;
-  lock(*c);
+  lock(*c, in.before_park());
   wakeup k;
   const attempt how = send_locked(*c, value, k);
   if (how == attempt::blocked) [[unlikely]]
     return park_in(&chan_core::senders, *c, const_cast<void*>(value), wait_reason::chan_send);
-  unlock(*c);
+  unlock(*c, in.before_park());
   k.deliver();
   return how == attempt::done;
 }
 
 bool chan_recv(chan_core* c, void* place) {
   inside_parking in;
-  lock(*c);
+  lock(*c, in.before_park());
   wakeup k;
   const attempt how = recv_locked(*c, place, k);
   if (how == attempt::blocked) [[unlikely]]
     return park_in(&chan_core::receivers, *c, place, wait_reason::chan_receive);
-  unlock(*c);
+  unlock(*c, in.before_park());
   k.deliver();
   return how == attempt::done;
 }

@@ -57,9 +57,10 @@ inline bool lock_by_bias(chan_core& c, processor* pp) noexcept {
   return false;
 }
 
-inline void lock(chan_core& c) noexcept {
+// `mp`: the calling thread's, for whoever knows it anyhow.
+inline void lock(chan_core& c, const machine* mp = this_machine()) noexcept {
   chan_lock& l = c.lock;
-  processor* pp = this_machine()->pp;
+  processor* pp = mp->pp;
   const std::uint16_t me = bias_of(pp);
   if (l.bias.load(relaxed) == me && lock_by_bias(c, pp)) return;   // [order] relaxed: asked again at B2
   l.shared.lock();
@@ -75,12 +76,12 @@ inline void lock(chan_core& c) noexcept {
   if (uses == chan_lock::uses_to_adopt) [[unlikely]] adopt(c, pp);
 }
 
-inline void unlock(chan_core& c) noexcept {
+inline void unlock(chan_core& c, const machine* mp = this_machine()) noexcept {
   if (c.lock.is_shared.load(relaxed)) {                      // [order] relaxed: ours, as the lock is
     c.lock.shared.unlock();
   } else {
     rank_released(lock_rank::channel, &c.lock.shared);
-    this_machine()->pp->biased.pop(&c);                      // B3: those of a select in the reverse order
+    mp->pp->biased.pop(&c);                                  // B3: those of a select in the reverse order
   }
 }
 

@@ -82,12 +82,16 @@ class [[nodiscard]] inside_briefly {   // the goroutine goes on whatever its P i
 class [[nodiscard]] inside_parking {
  public:
   // Before anything is locked. Throws goroutine_exit when the goroutine has swallowed it (exit()).
-  inside_parking() {
-    if (machine* mp = enter(); mp->current->exiting) [[unlikely]] resume_exit(mp);
+  inside_parking() : entered_(enter()) {
+    if (entered_->current->exiting) [[unlikely]] resume_exit(entered_);
   }
   ~inside_parking() { leave_parking(); }
   inside_parking(const inside_parking&) = delete;
   inside_parking& operator=(const inside_parking&) = delete;
+  const machine* before_park() const noexcept { return entered_; }   // afterwards it may be another one
+
+ private:
+  machine* entered_;
 };
 
 }  // namespace weft::inline v0::rt

@@ -40,13 +40,15 @@ struct biased_locks {
   atomic<const chan_core*> held[capacity] = {};
   // [order] release: who finds a channel gone has seen what was done under its lock.
   void push(const chan_core* c) noexcept {
-    held[count].store(c, release);
-    ++count;
+    const std::size_t n = count;
+    count = n + 1;
+    held[n].store(c, release);
   }
   void pop([[maybe_unused]] const chan_core* c) noexcept {
-    WEFT_DCHECK(held[count - 1].load(relaxed) == c);  // [order] relaxed: ours
-    --count;
-    held[count].store(nullptr, release);
+    const std::size_t n = count - 1;
+    WEFT_DCHECK(held[n].load(relaxed) == c);          // [order] relaxed: ours
+    count = n;
+    held[n].store(nullptr, release);
   }
   bool lists(const chan_core* c) const noexcept {   // any thread
     for (auto& h : held)

@@ -27,8 +27,9 @@ void wait_for_turn(int n) {
 }
 void next_turn() { turn.fetch_add(1, std::memory_order_relaxed); }
 
+// The first goroutine lives on, here and below, or the second might get its stack, which is an edge.
 void plain() {
-  weft::go([] { x = 1; next_turn(); });
+  weft::go([] { x = 1; next_turn(); wait_for_turn(2); });
   weft::go([] { wait_for_turn(1); x = 2; next_turn(); });
   wait_for_turn(2);
 }
@@ -43,7 +44,7 @@ void chan() {   // with a buffer, what follows a send is not before its receive
 
 void mutex() {   // what follows an unlock is not before the next lock
   static weft::mutex m;
-  weft::go([] { m.lock(); m.unlock(); x = 1; next_turn(); });
+  weft::go([] { m.lock(); m.unlock(); x = 1; next_turn(); wait_for_turn(2); });
   weft::go([] {
     wait_for_turn(1);
     std::lock_guard lock(m);
@@ -56,12 +57,12 @@ void mutex() {   // what follows an unlock is not before the next lock
 void wait_group() {   // nor are those who are waited for
   weft::wait_group all;
   all.add(2);
-  weft::go([&] { x = 1; all.done(); next_turn(); });
-  weft::go([&] { wait_for_turn(1); x = 2; all.done(); });
+  weft::go([&] { x = 1; all.done(); next_turn(); wait_for_turn(2); });
+  weft::go([&] { wait_for_turn(1); x = 2; all.done(); next_turn(); });
   all.wait();
 }
 
-// Nor two timers. The first one's goroutine lives on, or the second might get its stack, which is an edge.
+// Nor two timers.
 void timer() {
   weft::after(1ms, [] { x = 1; next_turn(); wait_for_turn(2); });
   weft::after(2ms, [] { wait_for_turn(1); x = 2; next_turn(); });

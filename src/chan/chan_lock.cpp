@@ -32,8 +32,7 @@ void revoke_bias(chan_core& c) noexcept {
 
 void adopt(chan_core& c, processor* pp) noexcept {
   c.lock.uses.store(0, relaxed);                     // [order] relaxed: under the lock
-  if (pp == nullptr || c.timed || pp->biased.count == biased_locks::capacity) return;
-  pp->biased.push(&c);                               // A1
+  if (pp == nullptr || c.timed || !pp->biased.push(&c)) return;   // A1
   // [order] relaxed: published by A2
   c.lock.bias.store(bias_of(pp), relaxed);
   c.lock.is_shared.store(false, relaxed);

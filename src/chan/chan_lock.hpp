@@ -44,16 +44,14 @@ inline std::uint16_t bias_of(const processor* pp) noexcept {
   return pp != nullptr ? static_cast<std::uint16_t>(pp->id) : chan_lock::no_processor;
 }
 
-inline bool lock_by_bias(chan_core& c, processor* pp) noexcept {
-  biased_locks& mine = pp->biased;
-  if (mine.count == biased_locks::capacity) [[unlikely]] return false;
-  mine.push(&c);                                             // B1
+inline bool lock_by_bias(chan_core& c, processor* pp, std::uint16_t me) noexcept {
+  if (!pp->biased.push(&c)) [[unlikely]] return false;       // B1
   light_barrier();
-  if (c.lock.bias.load(relaxed) == bias_of(pp)) [[likely]] { // B2. [order] relaxed: the barrier pair
+  if (c.lock.bias.load(relaxed) == me) [[likely]] {          // B2. [order] relaxed: the barrier pair
     rank_acquired(lock_rank::channel, &c.lock.shared);
     return true;
   }
-  mine.pop(&c);
+  pp->biased.pop(&c);
   return false;
 }
 
@@ -62,7 +60,7 @@ inline void lock(chan_core& c, const machine* mp = this_machine()) noexcept {
   chan_lock& l = c.lock;
   processor* pp = mp->pp;
   const std::uint16_t me = bias_of(pp);
-  if (l.bias.load(relaxed) == me && lock_by_bias(c, pp)) return;   // [order] relaxed: asked again at B2
+  if (l.bias.load(relaxed) == me && lock_by_bias(c, pp, me)) return;   // [order] relaxed: asked again at B2
   l.shared.lock();
   // [order] relaxed, these: under the lock
   if (!l.is_shared.load(relaxed)) [[unlikely]] revoke_bias(c);

@@ -46,10 +46,10 @@ class selection {
 
   static bool looks_blocked(const select_case& c) noexcept;
   static bool try_locked(select_case& c, wakeup& k) noexcept;
-  static bool try_alone(select_case& c) noexcept;
-  std::uint32_t look_one_by_one() noexcept;
-  void lock_all() noexcept;
-  void unlock_all() noexcept;
+  static bool try_alone(select_case& c, const machine* mp) noexcept;
+  std::uint32_t look_one_by_one(const machine* mp) noexcept;
+  void lock_all(const machine* mp) noexcept;
+  void unlock_all(const machine* mp) noexcept;
   std::uint32_t look(wakeup& k) noexcept;
   void enqueue(goroutine* gp) noexcept;
   void leave_queues(std::uint32_t fired) noexcept;
@@ -74,20 +74,20 @@ class selection {
 };
 
 std::uint32_t selection::run(wait_scope* scope, bool stop_requested, bool expired) noexcept {
-  polled_ = make_poll_order(cases_, size_, stop_requested ? &size_ : nullptr, poll_order_,
-                            this_machine()->random);
+  machine* mp = this_machine();
+  polled_ = make_poll_order(cases_, size_, stop_requested ? &size_ : nullptr, poll_order_, mp->random);
   if (polled_ == 0) {
     if (!waits_) return select_otherwise;
     return expired ? select_timed_out : park_in_none(scope);
   }
-  std::uint32_t fired = look_one_by_one();
+  std::uint32_t fired = look_one_by_one(mp);
   if (fired == none) {
     locked_ = make_lock_order(cases_, size_, locks_);
-    lock_all();
+    lock_all(mp);
     wakeup k;
     fired = look(k);
     if (fired == none && waits_ && !expired) return park_in_all(scope);
-    unlock_all();
+    unlock_all(mp);
     k.deliver();
   }
   if (fired == none) return waits_ ? select_timed_out : select_otherwise;
@@ -106,30 +106,30 @@ bool selection::looks_blocked(const select_case& c) noexcept {
   return how != attempt::blocked;
 }
 
-bool selection::try_alone(select_case& c) noexcept {
-  lock(*c.core);
+bool selection::try_alone(select_case& c, const machine* mp) noexcept {
+  lock(*c.core, mp);
   wakeup k;
   const bool went = try_locked(c, k);
-  unlock(*c.core);
+  unlock(*c.core, mp);
   k.deliver();
   return went;
 }
 
 // Pass 0.
-std::uint32_t selection::look_one_by_one() noexcept {
+std::uint32_t selection::look_one_by_one(const machine* mp) noexcept {
   for (const std::uint32_t *at = poll_order_, *end = at + polled_; at != end; ++at) {
     if (*at == size_) return size_;     // S5
-    if (!looks_blocked(cases_[*at]) && try_alone(cases_[*at])) return *at;
+    if (!looks_blocked(cases_[*at]) && try_alone(cases_[*at], mp)) return *at;
   }
   return none;
 }
 
-void selection::lock_all() noexcept {
-  for (std::uint32_t i = 0; i < locked_; ++i) lock(*locks_[i]);
+void selection::lock_all(const machine* mp) noexcept {
+  for (chan_core **at = locks_, **end = at + locked_; at != end; ++at) lock(**at, mp);
 }
 
-void selection::unlock_all() noexcept {
-  for (std::uint32_t i = locked_; i-- > 0;) unlock(*locks_[i]);
+void selection::unlock_all(const machine* mp) noexcept {
+  for (chan_core** at = locks_ + locked_; at != locks_;) unlock(**--at, mp);
 }
 
 // Pass 1. Pass 0 ends at a stop request.
@@ -154,19 +154,20 @@ void selection::enqueue(goroutine* gp) noexcept {
 }
 
 void selection::leave_queues(std::uint32_t fired) noexcept {
+  const machine* mp = this_machine();
   for (const std::uint32_t *at = poll_order_, *end = at + polled_; at != end; ++at) {
     if (*at == fired && !early_) continue;
     select_case& c = cases_[*at];
-    lock(*c.core);
+    lock(*c.core, mp);
     remove(queue_of(c), waiters_ + *at);
-    unlock(*c.core);
+    unlock(*c.core, mp);
   }
 }
 
 void selection::commit(void* arg) noexcept {
   auto* self = static_cast<selection*>(arg);
   goroutine* gp = self->gp_;
-  self->unlock_all();
+  self->unlock_all(this_machine());
   if (gp->wait.commit_parked()) return;   // S4
   self->early_ = true;
   ready(gp);

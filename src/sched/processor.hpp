@@ -39,10 +39,12 @@ struct biased_locks {
   owned<std::size_t> count{0};            // owner M only, as the changes
   atomic<const chan_core*> held[capacity] = {};
   // [order] release: who finds a channel gone has seen what was done under its lock.
-  void push(const chan_core* c) noexcept {
+  bool push(const chan_core* c) noexcept {            // false: no room
     const std::size_t n = count;
+    if (n == capacity) [[unlikely]] return false;
     count = n + 1;
-    held[n].store(c, release);
+    held[n].store(c, release);                        // [order] release: as above
+    return true;
   }
   void pop([[maybe_unused]] const chan_core* c) noexcept {
     const std::size_t n = count - 1;

@@ -55,23 +55,25 @@ inline bool lock_by_bias(chan_core& c, processor* pp, std::uint16_t me) noexcept
   return false;
 }
 
-// `mp`: the calling thread's, for whoever knows it anyhow.
-inline void lock(chan_core& c, const machine* mp = this_machine()) noexcept {
+// `mp`: the calling thread's, for whoever knows it anyhow. True: by the bias. Then nobody else has been in
+// the lock since this thread came inside, or last locked it.
+inline bool lock(chan_core& c, const machine* mp = this_machine()) noexcept {
   chan_lock& l = c.lock;
   processor* pp = mp->pp;
   const std::uint16_t me = bias_of(pp);
-  if (l.bias.load(relaxed) == me && lock_by_bias(c, pp, me)) return;   // [order] relaxed: asked again at B2
+  if (l.bias.load(relaxed) == me && lock_by_bias(c, pp, me)) return true;   // [order] relaxed: B2
   l.shared.lock();
   // [order] relaxed, these: under the lock
   if (!l.is_shared.load(relaxed)) [[unlikely]] revoke_bias(c);
   if (l.last_user.load(relaxed) != me) {
     l.last_user.store(me, relaxed);
     l.uses.store(0, relaxed);
-    return;
+    return false;
   }
   const auto uses = static_cast<std::uint16_t>(l.uses.load(relaxed) + 1);
   l.uses.store(uses, relaxed);
   if (uses == chan_lock::uses_to_adopt) [[unlikely]] adopt(c, pp);
+  return false;
 }
 
 inline void unlock(chan_core& c, const machine* mp = this_machine()) noexcept {

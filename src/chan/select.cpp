@@ -4,6 +4,7 @@
 //   lock all channels, by address, each once
 //   pass 1   in the same order: the first case that can go, goes        unlock, wake its peer, done
 //            none: otherwise, or a deadline in the past                 unlock, done
+//            not needed if all locks were had by the bias (S6)
 //   pass 2   a contested waiter in every queue, park                    the commit unlocks, commit_parked
 //   pass 3   take the waiters out again, channel by channel; the one that fired is out already
 //
@@ -14,6 +15,8 @@
 //     too; one that claimed later has completed them before its ready()
 // S3  the cases of one select never meet each other: pass 1 queues nothing, wakers claim by the wait word
 // S4  the commit may use the request: nobody can resume the goroutine before commit_parked, its last step
+// S6  a channel that is locked by the bias was this P's alone since pass 0: only a P itself adopts, and who
+//     takes a bias away leaves none. So it is as pass 0 saw it
 // S5  a stop request that came before the call is one more ready case, as likely as any other
 #include <new>
 
@@ -48,7 +51,7 @@ class selection {
   static bool try_locked(select_case& c, wakeup& k) noexcept;
   static bool try_alone(select_case& c, const machine* mp) noexcept;
   std::uint32_t look_one_by_one(const machine* mp) noexcept;
-  void lock_all(const machine* mp) noexcept;
+  bool lock_all(const machine* mp) noexcept;
   void unlock_all(const machine* mp) noexcept;
   std::uint32_t look(wakeup& k) noexcept;
   void enqueue(goroutine* gp) noexcept;
@@ -83,9 +86,9 @@ std::uint32_t selection::run(wait_scope* scope, bool stop_requested, bool expire
   std::uint32_t fired = look_one_by_one(mp);
   if (fired == none) {
     locked_ = make_lock_order(cases_, size_, locks_);
-    lock_all(mp);
+    const bool unchanged = lock_all(mp);   // S6
     wakeup k;
-    fired = look(k);
+    if (!unchanged) fired = look(k);
     if (fired == none && waits_ && !expired) return park_in_all(scope);
     unlock_all(mp);
     k.deliver();
@@ -124,8 +127,10 @@ std::uint32_t selection::look_one_by_one(const machine* mp) noexcept {
   return none;
 }
 
-void selection::lock_all(const machine* mp) noexcept {
-  for (chan_core **at = locks_, **end = at + locked_; at != end; ++at) lock(**at, mp);
+bool selection::lock_all(const machine* mp) noexcept {
+  bool by_bias = true;
+  for (chan_core **at = locks_, **end = at + locked_; at != end; ++at) by_bias &= lock(**at, mp);
+  return by_bias;
 }
 
 void selection::unlock_all(const machine* mp) noexcept {

@@ -64,8 +64,10 @@ class wait_word {
     return (seen & parked_bit) ? claimed::parked : claimed::early;
   }
   // In the commit, after the last lock is released. False: somebody claimed before, the commit must ready().
-  // [order] acq_rel: pairs with claim()
-  bool commit_parked() noexcept { return (word_.fetch_or(parked_bit, acq_rel) & claimed_bit) == 0; }
+  // [order] acq_rel, here and in close(): pairs with claim()
+  bool commit_parked() noexcept {                    // the sum is an or: the bit is clear, and it is one xadd
+    return (word_.fetch_add(parked_bit, acq_rel) & claimed_bit) == 0;
+  }
   // [order] acquire: the winner's writes
   std::uint32_t winner() const noexcept { return word_.load(acquire) >> 2; }
   // Closes the word: claims that come later lose. True when nobody had claimed.

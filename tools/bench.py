@@ -254,6 +254,11 @@ def main():
     if not WEFT.exists():
         parser.error(f"{WEFT.relative_to(ROOT)} is not built; `make bench` builds it")
 
+    listed = subprocess.run([WEFT, "--list"], capture_output=True, text=True, check=True).stdout.splitlines()
+    for name in args.names:
+        if name not in (line.split()[0] for line in listed if line.strip()):
+            parser.error(f"unknown workload {name}; {WEFT.relative_to(ROOT)} --list shows all")
+
     weft = Peer("weft", "", None, lambda p, w: [str(WEFT), "--procs", str(p), w])
     systems = [weft] + (available_peers(args.peers) if args.peers != [] else [])
     names = args.names or list(GOALS)

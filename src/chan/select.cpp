@@ -15,9 +15,9 @@
 //     too; one that claimed later has completed them before its ready()
 // S3  the cases of one select never meet each other: pass 1 queues nothing, wakers claim by the wait word
 // S4  the commit may use the request: nobody can resume the goroutine before commit_parked, its last step
+// S5  a stop request that came before the call is one more ready case, as likely as any other
 // S6  a channel that is locked by the bias was this P's alone since pass 0: only a P itself adopts, and who
 //     takes a bias away leaves none. So it is as pass 0 saw it
-// S5  a stop request that came before the call is one more ready case, as likely as any other
 #include <new>
 
 #include "chan/chan_ops.hpp"

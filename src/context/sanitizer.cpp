@@ -34,6 +34,8 @@ void __tsan_switch_to_fiber(void* fiber, unsigned flags);
 void AnnotateBenignRaceSized(const char* file, int line, void* start, std::size_t size, const char* why);
 void __tsan_acquire(void* address);
 void __tsan_release(void* address);
+std::int32_t __tsan_atomic32_load(const volatile std::int32_t* word, int order);
+std::int64_t __tsan_atomic64_load(const volatile std::int64_t* word, int order);
 }
 #endif
 
@@ -125,6 +127,13 @@ void unpoison_stack(void*, std::size_t) noexcept {}
 void stack_root(const void*, std::size_t, bool) noexcept {}
 void hb_release(const void* at) noexcept { if (at) __tsan_release(const_cast<void*>(at)); }
 void hb_acquire(const void* at) noexcept { if (at) __tsan_acquire(const_cast<void*>(at)); }
+// A load that acquires, as if it stood in instrumented code.
+void hb_acquire_word(const atomic<std::uint32_t>& word) noexcept {
+  __tsan_atomic32_load(reinterpret_cast<const volatile std::int32_t*>(&word), __ATOMIC_ACQUIRE);
+}
+void hb_acquire_word(const atomic<std::int64_t>& word) noexcept {
+  __tsan_atomic64_load(reinterpret_cast<const volatile std::int64_t*>(&word), __ATOMIC_ACQUIRE);
+}
 
 #elif defined(WEFT_ASAN)
 
@@ -167,6 +176,8 @@ void stack_root(const void* bottom, std::size_t size, bool add) noexcept {
 }
 void hb_release(const void*) noexcept {}
 void hb_acquire(const void*) noexcept {}
+void hb_acquire_word(const atomic<std::uint32_t>&) noexcept {}
+void hb_acquire_word(const atomic<std::int64_t>&) noexcept {}
 
 #endif
 

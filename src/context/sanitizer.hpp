@@ -11,6 +11,9 @@
 // each stack; --max-stackframe does for the rare run.
 #pragma once
 #include <cstddef>
+#include <cstdint>
+
+#include "base/atomic.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define WEFT_ASAN 1
@@ -62,6 +65,10 @@ void stack_root(const void* bottom, std::size_t size, bool add) noexcept;
 // Happens-before edges (TSan), by address.
 void hb_release(const void* address) noexcept;
 void hb_acquire(const void* address) noexcept;
+// The same for a word that public headers release with their own, instrumented operation. TSan makes that and
+// the release one step, but its acquire looks whether there was any release before it waits for that step.
+void hb_acquire_word(const atomic<std::uint32_t>& word) noexcept;
+void hb_acquire_word(const atomic<std::int64_t>& word) noexcept;
 
 #else
 
@@ -77,6 +84,8 @@ inline void unpoison_stack(void*, std::size_t) noexcept {}
 inline void stack_root(const void*, std::size_t, bool) noexcept {}
 inline void hb_release(const void*) noexcept {}
 inline void hb_acquire(const void*) noexcept {}
+inline void hb_acquire_word(const atomic<std::uint32_t>&) noexcept {}
+inline void hb_acquire_word(const atomic<std::int64_t>&) noexcept {}
 
 #endif
 

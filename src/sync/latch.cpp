@@ -28,7 +28,7 @@ bool latch::wait_slow(const detail::wait_limits& limits) const {
     list.unlock();
   else
     zero = list.wait(wait_reason::latch_wait, scope.get()) == detail::wait_status::done;
-  if (zero) sanitizer::hb_acquire(&word_);
+  if (zero) sanitizer::hb_acquire_word(word_);
   return zero;
 }
 

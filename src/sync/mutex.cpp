@@ -127,7 +127,7 @@ void mutex::lock_slow() {
   inside_parking in;
   contender me(*this);
   while (me.attempt(nullptr) == contender::outcome::again) {}
-  sanitizer::hb_acquire(&state_);
+  sanitizer::hb_acquire_word(state_);
 }
 
 bool mutex::lock_slow(const detail::wait_limits& limits) {
@@ -136,7 +136,7 @@ bool mutex::lock_slow(const detail::wait_limits& limits) {
     wait_scope scope(limits);
     inside_parking in;
     switch (me.attempt(&scope)) {
-      case contender::outcome::locked: sanitizer::hb_acquire(&state_); return true;
+      case contender::outcome::locked: sanitizer::hb_acquire_word(state_); return true;
       case contender::outcome::again: break;
       default: return false;
     }

@@ -101,11 +101,11 @@ bool semaphore_core::acquire_slow(std::int64_t n, std::int64_t max, const wait_l
     if (served) t.add(-n);
     if (served || scope.has_ended()) {
       t.end();
-      if (served) sanitizer::hb_acquire(&word_);
+      if (served) sanitizer::hb_acquire_word(word_);
       return served;
     }
     if (t.wait(n, scope.get()) == wait_status::done) {
-      sanitizer::hb_acquire(&word_);
+      sanitizer::hb_acquire_word(word_);
       return true;
     }
   }

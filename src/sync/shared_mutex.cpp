@@ -97,11 +97,11 @@ bool shared_mutex::wait_for(kind k, const detail::wait_limits& limits) {
     if (enters) t.enter(k);
     if (enters || scope.has_ended()) {
       t.end();
-      if (enters) sanitizer::hb_acquire(&state_);
+      if (enters) sanitizer::hb_acquire_word(state_);
       return enters;
     }
     if (t.wait(k, scope.get()) == detail::wait_status::done) {   // I2
-      sanitizer::hb_acquire(&state_);
+      sanitizer::hb_acquire_word(state_);
       return true;
     }
   }

@@ -65,7 +65,7 @@ bool wait_group_core::wait_slow(const wait_limits& limits) {
       zero = list.wait(wait_reason::wait_group_wait, scope.get()) == wait_status::done;
       reused = zero && !is_zero();
     }
-    if (zero) sanitizer::hb_acquire(&word_);
+    if (zero) sanitizer::hb_acquire_word(word_);
   }
   if (reused) throw std::logic_error("sync: WaitGroup is reused before previous Wait has returned");
   return zero;

@@ -28,11 +28,29 @@ void count(goroutine* gp, void* arg) noexcept {
   }
 }
 
-bool foreign_thread_awake() noexcept {
+bool too_many_tasks() noexcept {
   const int tasks = os::count_threads();
   const std::uint32_t parked = sched.threads_parked.load(acquire);   // [order] pairs with park_thread()
   const auto ours = static_cast<int>(sched.machine_count + service_threads() + parked + 1);   // + 1: run()
   return tasks < 0 || tasks - (sanitizer::thread ? 1 : 0) > ours;
+}
+
+// TSan has a thread of its own, but ends it for as long as somebody forks: then one of the program's would be
+// taken for it. So there it is asked again for a while.
+bool foreign_thread_awake() noexcept {
+  constexpr int looks = sanitizer::thread ? 20 : 1;
+  constexpr std::int64_t pause = 10'000'000;
+  for (int i = 0; i < looks; ++i) {
+    if (i > 0) os::sleep_ns(pause);
+    if (too_many_tasks()) return true;
+  }
+  return false;
+}
+
+// What changes without sched.lock.
+bool something_may_come() noexcept {
+  // [order] relaxed: a poller goes by the lock; the others are acquire, or under locks of their own
+  return helper_is_busy() || poller.has_waiters() || sched.polling.load(relaxed) || live_timers() != 0;
 }
 
 }  // namespace
@@ -42,8 +60,7 @@ void check_dead() noexcept {
   if (!sched.running.load(relaxed) || sched.ended.load(relaxed) || sched.stopping.load(relaxed)) return;
   const std::uint32_t asleep = static_cast<std::uint32_t>(sched.idle_ms.size()) + sched.locked_idle;
   if (sched.machine_count > asleep || sched.threads_coming != 0) return;
-  if (sched.global.size() != 0 || helper_is_busy() || poller.has_waiters()) return;
-  if (sched.polling.load(relaxed) || live_timers() != 0) return;
+  if (sched.global.size() != 0 || something_may_come()) return;
   for (std::uint32_t i = 0; i < sched.maxprocs.load(relaxed); ++i)
     if (!sched.processors[i].queue.empty()) return;
   if (sched.without_stack.load(relaxed) != 0) {
@@ -53,7 +70,8 @@ void check_dead() noexcept {
               << std::uint64_t{s.reserved} << " reserved)\n";
     finish_fatal(2);
   }
-  if (foreign_thread_awake()) return;
+  // Once more: a thread may have armed a timer, or asked the helper, and gone to sleep since the first look.
+  if (foreign_thread_awake() || something_may_come()) return;
   census c;
   for_each_goroutine(count, &c);
   if (c.busy != 0) return;   // about to be queued by somebody whom we do not see: not asleep

@@ -1,6 +1,7 @@
 // weft.hpp — all of Weft in one include.
 #pragma once
 #include "weft/barrier.hpp"
+#include "weft/blocking.hpp"
 #include "weft/chan.hpp"
 #include "weft/condition_variable.hpp"
 #include "weft/dump.hpp"

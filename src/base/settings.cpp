@@ -66,10 +66,11 @@ constexpr debug_switch debug_switches[] = {
     {"scheddetail", &settings::scheddetail},
     {"containermaxprocs", &settings::containermaxprocs},
     {"updatemaxprocs", &settings::updatemaxprocs},
+    {"asyncpreemptoff", &settings::asyncpreemptoff},
 };
 constexpr std::string_view debug_allowed =
-    "schedtrace=MS (0 to 1000000000), and =0 or =1 for scheddetail, containermaxprocs, updatemaxprocs; "
-    "separated by commas";
+    "schedtrace=MS (0 to 1000000000), slice=US (100 to 1000000), and =0 or =1 for scheddetail, "
+    "containermaxprocs, updatemaxprocs, asyncpreemptoff; separated by commas";
 
 bool set_debug(std::string_view item, settings& s) noexcept {
   std::size_t equals = item.find('=');
@@ -79,6 +80,11 @@ bool set_debug(std::string_view item, settings& s) noexcept {
   if (key == "schedtrace") {
     if (!to_number(value, 0, 1'000'000'000, n)) return false;
     s.schedtrace_ms = static_cast<int>(n);
+    return true;
+  }
+  if (key == "slice") {
+    if (!to_number(value, 100, 1'000'000, n)) return false;
+    s.slice_us = static_cast<int>(n);
     return true;
   }
   for (const debug_switch& d : debug_switches) {

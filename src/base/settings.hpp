@@ -38,6 +38,8 @@ struct settings {
   int schedtrace_ms = 0;              // a line every so often; 0: never
   bool scheddetail = false;           // schedtrace shows every P, M and G
   bool containermaxprocs = true;      // the cgroups count
+  bool asyncpreemptoff = false;       // no signals: who does not answer in time loses its processor instead
+  int slice_us = 0;                   // the length of a slice, for tests; 0: 10 ms
   bool updatemaxprocs = true;         // and are followed while the program runs
 };
 

@@ -20,6 +20,7 @@ enum class event : std::uint8_t {
   goroutine_preempt,    // id
   processor_start,      // P id
   processor_stop,       // P id
+  processor_retake,     // P id: its M was blocked outside
   steal,                // victim's P id, how many
   world_stop_begin,     // -
   world_stop_end,       // -

@@ -168,6 +168,9 @@ class dump {
     } else if (gp->is_thread || gp->status.load(acquire) == g_status::running) {  // [order] as in consider()
       out_ << "\tgoroutine running on other thread; stack unavailable\n";
       return;
+    } else if (waits_on_its_thread(gp)) {
+      out_ << "\tgoroutine was interrupted on its thread; stack unavailable\n";
+      return;
     } else if (is_on_its_stack(gp)) {
       space_.trace.walk_parked(gp->saved);
     } else {
@@ -175,6 +178,9 @@ class dump {
     }
     write_frames();
   }
+
+  // In wait_for_p_here(): what it has saved is of an earlier park.
+  static bool waits_on_its_thread(goroutine* gp) noexcept { return gp->bound && gp->bound->current == gp; }
 
   static bool is_on_its_stack(goroutine* gp) noexcept {
     auto* sp = static_cast<std::byte*>(gp->saved.sp);

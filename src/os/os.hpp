@@ -42,10 +42,19 @@ void sleep_ns(std::int64_t ns) noexcept;                // of the thread; resume
 // template thread only (src/sched/threads.hpp), or a thread outside the runtime. 0 or a negative errno.
 int start_thread(const char* name, void (*body)(void*), void* arg, bool block_signals) noexcept;
 void name_thread(const char* name) noexcept;            // of the calling thread, at most 15 bytes
+std::int64_t thread_cpu_time(std::int32_t thread_id) noexcept;   // of one of this process; negative: gone
 int count_threads() noexcept;                           // tasks of this process; negative without /proc
-// On a CPU or waiting for one; not blocked in the kernel.
-bool thread_is_running(std::int32_t thread_id) noexcept;
+// What a thread of this process is blocked in: the number of a system call, or one of these.
+enum : long { not_blocked = -2, blocked_in_fault = -1 };     // not_blocked: runs, or waits for a CPU
+long blocked_in(std::int32_t thread_id) noexcept;
+bool is_wait_for_lock(long call) noexcept;                   // a futex: whoever holds the lock must go on
+inline bool thread_is_running(std::int32_t id) noexcept { return blocked_in(id) == not_blocked; }
 std::size_t stack_limit() noexcept;                     // `ulimit -s` in bytes; 0: unlimited
+
+// ---- the signal that ends a slice: SIGURG (signal.cpp) ----
+// Outside. A handler that was there before still gets every SIGURG that is not ours.
+void install_interrupt(void (*on_interrupt)() noexcept) noexcept;
+bool interrupt_thread(std::int32_t thread_id) noexcept;      // false: it is gone, or too many signals wait
 
 // ---- processors (cpu_count.cpp, cgroup.cpp); read files: outside the runtime or on the helper thread ----
 int affinity_cpus() noexcept;                           // CPUs in the mask of this process, at least 1

@@ -11,7 +11,7 @@
 // before it left is visible to the taker (W2 release, step 3 acquire). Gates count, so "left and came back"
 // is seen; leases name the P.
 //
-// Who takes: stop_the_world, for_each_p, the end of a world; later sysmon from blocking calls.
+// Who takes: stop_the_world, for_each_p, the end of a world, sysmon from blocking calls (retake.cpp).
 #include "os/os.hpp"
 #include "sched/sched.hpp"
 
@@ -46,6 +46,14 @@ processor* finish_claim(machine* mp, const attempt& a) noexcept {
 
 }  // namespace
 
+processor* claim_p_of_stay(machine* mp, std::uint64_t gate) noexcept {
+  attempt one = begin_claim(mp);
+  if (!one.open) return nullptr;
+  one.gate = gate;                                   // another stay: given up in step 3
+  heavy_barrier();
+  return finish_claim(mp, one);
+}
+
 processor* claim_p(machine* mp) noexcept {
   processor* pp = nullptr;
   machine* const one[] = {mp};
@@ -74,6 +82,20 @@ bool give_back_p(machine* mp, processor* pp) noexcept {
          mp->lease.change(seen, seen.with(lease_state::held));
 }
 
+namespace {
+
+// Back from a call that was long: an idle P will do, without a turn in the queue.
+bool take_idle_p_here(machine* mp) noexcept {
+  locked hold(sched.lock);
+  // [order] relaxed: under the lock; acquire: pairs with end_main()
+  if (sched.stopping.load(relaxed) || sched.ended.load(acquire)) return false;
+  processor* pp = idle_get_p();
+  if (pp != nullptr) acquire_p(mp, pp);
+  return pp != nullptr;
+}
+
+}  // namespace
+
 // The thread enters and its lease is not what it was.
 void enter_slow(machine* mp) noexcept {
   for (;;) {
@@ -90,12 +112,15 @@ void enter_slow(machine* mp) noexcept {
         return;
       }
       case lease_state::taken: {  // the P is gone; leave `taken` so that nobody gives it back behind our back
-        if (mp->lost.load(acquire)) sleep_for_ever();   // [order] acquire: pairs with lose()
+        if (mp->lost.load(acquire)) {                // [order] acquire: pairs with lose()
+          if (mp->interrupted.load(relaxed)) return; // [order] relaxed: our own. Out of the handler first
+          sleep_for_ever();
+        }
         const lease_word::value none = seen.next(lease_state::none);
         if (!mp->lease.change(seen, none)) continue;
         mp->lease.copy(none);
         mp->pp = nullptr;
-        wait_for_p_here(mp);
+        if (!take_idle_p_here(mp)) wait_for_p_here(mp);
         return;
       }
     }
@@ -103,7 +128,9 @@ void enter_slow(machine* mp) noexcept {
 }
 
 // The goroutine keeps this thread: it is queued as bound to it, and whoever picks it gives his P to this
-// thread. On entry the M has a P (which it hands on) or none.
+// thread. On entry the M has a P (which it hands on) or none. When the world ends meanwhile it goes no
+// further; but in the signal handler it may hold any lock, so there it goes on without a P, to its next
+// crossing of the gate.
 void wait_for_p_here(machine* mp) noexcept {
   goroutine* gp = mp->current;
   machine* const was_bound = gp->bound;
@@ -111,9 +138,10 @@ void wait_for_p_here(machine* mp) noexcept {
   gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the queue's lock
   {
     locked hold(sched.lock);
-    sched.global.push_back(gp);
+    sched.global.push_thread(mp);
     mp->waits_for_p = true;
   }
+  sched.threads_stopped.fetch_add(1, relaxed);       // [order] relaxed, both: a heuristic
   if (mp->pp != nullptr)
     hand_off_p(release_p(mp));
   else
@@ -121,10 +149,15 @@ void wait_for_p_here(machine* mp) noexcept {
   processor* pp;
   do mp->park_note.sleep();
   while ((pp = take_next_p(mp)) == nullptr && !mp->lost.load(acquire));  // [order] acquire: pairs with lose()
-  if (pp == nullptr) sleep_for_ever();
+  sched.threads_stopped.fetch_sub(1, relaxed);
+  if (pp == nullptr) {
+    if (!mp->interrupted.load(relaxed)) sleep_for_ever();   // [order] relaxed: our own
+    mp->lease.surrender();
+    return;
+  }
   acquire_p(mp, pp);
   gp->bound = was_bound;
-  gp->status.store(g_status::running, relaxed);
+  gp->status.store(g_status::running, relaxed);      // [order] relaxed: whoever dequeued it gave it to us
 }
 
 namespace {
@@ -141,36 +174,43 @@ void leave_p_to_stop(machine* mp) noexcept {
   count_stopped(pp);
 }
 
+bool somebody_waits_for(processor* pp) noexcept {
+  return !pp->queue.empty() || sched.global.size() != 0 || pp->timers.earliest() <= os::nanotime();
+}
+
+// The slice is over, in a place where the goroutine keeps its thread. Without a thread for its P the bit
+// stays, for the next switch, and for sysmon to try again.
+void end_slice_here(machine* mp) noexcept {
+  processor* pp = mp->pp;
+  fetch_for_slice(mp);
+  const bool waits = somebody_waits_for(pp);
+  if (waits && !thread_for(pp)) return;
+  pp->attention.fetch_and(~std::uint32_t{attend_slice}, relaxed);   // [order] relaxed: our answer follows
+  if (!waits) return;
+  emit(event::goroutine_preempt, mp->current->id);
+  wait_for_p_here(mp);
+}
+
 }  // namespace
 
-// The mark was seen on the way out of a function that does not park (the gate is even again). At the end of a
-// slice the P goes to another thread, if any. For a stop the P is left behind, and the goroutine goes on in
-// user code without it. At the end of the world it goes no further.
+// The mark was seen on the way out of a function that does not park (the gate is even again), or the signal
+// has come. At the end of a slice the P goes to another thread, if any. For a stop the P is left behind, and
+// the goroutine goes on in user code without it. At the end of the world it goes no further.
 void leave_slow(machine* mp) noexcept {
   mp->mark.store(0, relaxed);                        // [order] relaxed: a request, no more
   if (mp->is_foreign) return;
   enter();
-  processor* pp = mp->pp;
-  if (pp->attention.load(acquire) & attend_slice) {
-    pp->attention.fetch_and(~std::uint32_t{attend_slice}, relaxed);
-    fetch_for_slice(mp);
-    const bool work_waits = !pp->queue.empty() || sched.global.size() != 0;
-    bool thread_waits;
-    {
-      locked hold(sched.lock);
-      thread_waits = !sched.idle_ms.empty() || sched.poller_m != nullptr || sched.settling != 0;
-      if (work_waits && !thread_waits) request_thread();   // for the next slice
-    }
-    if (work_waits && thread_waits) {
-      emit(event::goroutine_preempt, mp->current->id);
-      wait_for_p_here(mp);
-      pp = mp->pp;
-    }
+  // [order] acquire: pairs with who set the bit
+  if (mp->lease.is_mine() && mp->pp->attention.load(acquire) & attend_slice) end_slice_here(mp);
+  if (!mp->lease.is_mine()) {                        // the world has ended, and we are in the handler
+    mp->gate.leave();
+    return;
   }
+  processor* pp = mp->pp;
   // [order] relaxed: of the bits, looked at again; acquire: pairs with end_main()
   if (pp->attention.load(relaxed) & attend_safe_point) run_safe_point(pp);
   if (pp->attention.load(relaxed) & attend_stop) {
-    if (sched.ended.load(acquire)) stay_behind(mp);
+    if (sched.ended.load(acquire) && !mp->interrupted.load(relaxed)) stay_behind(mp);
     leave_p_to_stop(mp);
   }
   mp->gate.leave();

@@ -248,7 +248,9 @@ goroutine* take_next(machine* mp) noexcept {
   const run_queue::taken next = pp->queue.get();
   if (next.gp == nullptr) return nullptr;
   if (!next.inherits_slice) ++pp->schedtick;
-  if (next.gp->bound != nullptr) [[unlikely]] {
+  // [order] relaxed: a heuristic; schedule() looks closer
+  const bool asks = !next.gp->is_started() && sched.threads_stopped.load(relaxed) != 0;
+  if (next.gp->bound != nullptr || asks) [[unlikely]] {
     mp->picked = next.gp;
     return nullptr;
   }
@@ -277,7 +279,7 @@ runnable find_runnable(machine* mp) noexcept {
     if (pp->attention.load(relaxed) != 0 && attend(mp)) [[unlikely]] continue;
     if (goroutine* gp = mp->picked) {
       mp->picked = nullptr;
-      return {gp, false};
+      return {gp, true};                             // take_next() has counted its slice, if it begins one
     }
     std::int64_t now = 0, poll_until = os::forever;
     if (pp->timers.earliest() != os::forever) {

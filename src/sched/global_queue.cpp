@@ -5,6 +5,7 @@
 #include <new>
 
 #include "os/os.hpp"
+#include "sched/machine.hpp"
 
 namespace weft::inline v0::rt {
 namespace {
@@ -59,16 +60,18 @@ bool global_queue::put_front(goroutine* gp) noexcept {
 void global_queue::push_back(goroutine* const* gs, std::uint32_t n) noexcept {
   for (std::uint32_t i = 0; i < n; ++i)
     if (!put_back(gs[i])) rest_.push_back(gs[i]);
+  pushed_ += n;
   add(n);
 }
 
 void global_queue::push_front(goroutine* const* gs, std::uint32_t n) noexcept {
   for (std::uint32_t i = n; i-- > 0;)
     if (!put_front(gs[i])) rest_.push_front(gs[i]);  // without memory the order suffers, nobody is lost
+  taken_ -= n;
   add(n);
 }
 
-std::uint32_t global_queue::take(goroutine** into, std::uint32_t n) noexcept {
+std::uint32_t global_queue::take_plain(goroutine** into, std::uint32_t n) noexcept {
   std::uint32_t got = 0;
   while (got < n && front_ != nullptr) {
     chunk& c = *front_;
@@ -77,13 +80,49 @@ std::uint32_t global_queue::take(goroutine** into, std::uint32_t n) noexcept {
     if (c.begin == c.end) drop_front();
   }
   while (got < n && !rest_.empty()) into[got++] = rest_.pop_front();
+  taken_ += got;
   add(-got);
   return got;
+}
+
+std::uint32_t global_queue::take(goroutine** into, std::uint32_t n) noexcept {
+  std::uint32_t got = 0;
+  while (first_thread_ != nullptr && got < n) {
+    // How many came before it. Signed: push_front() may have put some in front of everybody.
+    const auto ahead = static_cast<std::int64_t>(first_thread_->place - taken_);
+    const std::uint32_t wanted = n - got;
+    if (ahead > 0) got += take_plain(into + got, ahead < wanted ? static_cast<std::uint32_t>(ahead) : wanted);
+    if (got == n) return got;
+    into[got++] = take_thread();
+  }
+  return got + take_plain(into + got, n - got);
+}
+
+void global_queue::push_thread(machine* mp) noexcept {
+  mp->place = pushed_;
+  mp->link = nullptr;
+  (last_thread_ != nullptr ? last_thread_->link : first_thread_) = mp;
+  last_thread_ = mp;
+  thread_count_.store(threads() + 1, relaxed);       // [order] as size()
+  add(1);
+}
+
+goroutine* global_queue::take_thread() noexcept {
+  machine* mp = first_thread_;
+  if (mp == nullptr) return nullptr;
+  first_thread_ = mp->link;
+  if (first_thread_ == nullptr) last_thread_ = nullptr;
+  thread_count_.store(threads() - 1, relaxed);       // [order] as size()
+  add(-1u);
+  return mp->current;
 }
 
 void global_queue::clear() noexcept {
   while (front_ != nullptr) drop_front();
   rest_ = {};
+  first_thread_ = last_thread_ = nullptr;
+  taken_ = pushed_;
+  thread_count_.store(0, relaxed);                   // [order] as in size()
   size_.store(0, relaxed);                           // [order] as in size()
 }
 

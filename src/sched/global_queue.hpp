@@ -7,6 +7,9 @@
 // be 128 cache misses, each waiting for the one before, under the scheduler's lock; out of an array they are
 // fetched all at once, and after the lock (find_runnable.cpp).
 //
+// A goroutine that is bound to its thread and waits there (claim.cpp) has a place in the order, but stands in
+// a list of its own with the number of that place: it can also be taken out of turn (take_thread).
+//
 // I1  no chunk in the list is empty; rest_ comes behind all chunks
 // I2  chunks are never given back to the kernel: 8 bytes for each goroutine ever queued at once
 // Used under sched.lock, but for size().
@@ -17,6 +20,7 @@
 namespace weft::inline v0::rt {
 
 using goroutine_list = fifo<goroutine, &goroutine::link>;
+struct machine;
 
 class global_queue {
  public:
@@ -29,6 +33,11 @@ class global_queue {
   std::uint32_t take(goroutine** into, std::uint32_t n) noexcept;
   void clear() noexcept;
 
+  void push_thread(machine* mp) noexcept;                              // its current goroutine waits for a P
+  goroutine* take_thread() noexcept;                                   // the longest waiting one; or null
+  // [order] relaxed: exact under the lock only
+  std::uint32_t threads() const noexcept { return thread_count_.load(relaxed); }
+
  private:
   struct chunk {
     static constexpr std::uint32_t capacity = 126;                     // 1 KiB in all
@@ -38,6 +47,7 @@ class global_queue {
   };
   chunk* new_chunk() noexcept;                                         // null: no memory
   void drop_front() noexcept;
+  std::uint32_t take_plain(goroutine** into, std::uint32_t n) noexcept;
   bool put_back(goroutine* gp) noexcept;
   bool put_front(goroutine* gp) noexcept;
   void add(std::uint32_t n) noexcept { size_.store(size_.load(relaxed) + n, relaxed); }   // [order] as size()
@@ -47,6 +57,10 @@ class global_queue {
   stack_list<chunk, &chunk::next> free_;
   goroutine_list rest_;
   atomic<std::uint32_t> size_{0};
+  machine* first_thread_ = nullptr;
+  machine* last_thread_ = nullptr;
+  atomic<std::uint32_t> thread_count_{0};                              // in size_, too
+  std::uint64_t pushed_ = 0, taken_ = 0;                               // places in the chunks, ever
 };
 
 }  // namespace weft::inline v0::rt

@@ -15,6 +15,13 @@
 namespace weft::inline v0::rt {
 
 struct processor;
+
+struct stay_outside {                 // sysmon's notes about one (retake.cpp, preempt.cpp)
+  std::uint64_t gate = 0;
+  std::int64_t since = 0;
+  std::int64_t cpu_time = -1;
+  std::int64_t interrupted = 0;       // when it was sent the signal; 0: was not
+};
 using commit_fn = void (*)(void*) noexcept;
 
 struct alignas(cache_line) machine {
@@ -26,6 +33,8 @@ struct alignas(cache_line) machine {
   commit_fn commit = nullptr;         // left by the goroutine that switched away last (park.hpp)
   void* commit_arg = nullptr;
   atomic<std::uint32_t> mark{0};      // please look at your P's attention word on the way out
+  static constexpr std::uint64_t nothing_announced = 1;              // odd: no stay outside has this number
+  atomic<std::uint64_t> announced{nothing_announced};                // the stay outside that may block
 
   // ---- its own thread ----
   alignas(cache_line) carried_home home;
@@ -34,9 +43,11 @@ struct alignas(cache_line) machine {
   [[no_unique_address]] sanitizer::fibre g0_fibre;
   goroutine* picked = nullptr;        // taken from a queue by the quick look, left to g0 (find_runnable.cpp)
   random_source random;
+  std::uint32_t passed_over = 0;      // goroutines that it did not begin, in a row (must_stay_free)
   bool spinning = false;              // counted in sched.idle: has a P, looks for work
   bool is_foreign = false;
   bool is_service = false;            // template, sysmon, helper
+  atomic<bool> interrupted{false};    // in the signal handler (preempt.cpp): its thread may hold any lock
   bool thread_is_spoilt = false;      // a locked goroutine ended here: nothing else may run on this thread
 
   // ---- set by whoever wakes it, before note.wake() ----
@@ -44,10 +55,16 @@ struct alignas(cache_line) machine {
   atomic<processor*> next_pp{nullptr};
 
   // ---- under sched.lock ----
-  machine* link = nullptr;            // the idle list
+  machine* link = nullptr;            // the idle list, or the threads in the global queue
+  std::uint64_t place = 0;            // there: how many were queued before it
   bool on_idle_list = false;
   bool settling = false;              // has no P, is awake, and goes idle next
   bool waits_for_p = false;           // in wait_for_p_here: its goroutine is queued, bound to it
+
+  // ---- sysmon ----
+  machine* next_stray = nullptr;      // strays.cpp: those that were outside when their P was taken for good
+  bool is_stray = false;
+  stay_outside stray;
 
   // ---- its own thread, debug builds ----
   held_locks held;

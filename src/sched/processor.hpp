@@ -5,13 +5,13 @@
 //                                                   └──(set_maxprocs)──> dead ──> idle when raised again
 #pragma once
 #include "base/check.hpp"
+#include "sched/machine.hpp"
 #include "sched/run_queue.hpp"
 #include "stack/stack.hpp"
 #include "timeheap/timer_heap.hpp"
 
 namespace weft::inline v0::rt {
 
-struct machine;
 struct chan_core;
 
 // Go's numbers (scheddetail prints them).
@@ -88,6 +88,9 @@ struct alignas(cache_line) processor {
   alignas(cache_line) std::uint32_t seen_tick = 0;
   std::int64_t seen_when = 0;              // since when schedtick is what it is
   std::uint32_t seen_switches = 0;
+  machine* seen_m = nullptr;               // outside the runtime, in this stay
+  stay_outside seen_stay;
+  std::int64_t slice_ended = 0;            // when its slice was declared over; 0: it is not
 
   // ---- under sched.lock ----
   processor* link = nullptr;              // the idle list

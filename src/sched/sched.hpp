@@ -6,6 +6,8 @@
 //   new_goroutine.cpp  birth                                    g_cache.cpp        blocks and ids
 //   claim.cpp          leases; enter and leave, slow            stop_world.cpp     stop, resize, for_each_p
 //   sysmon.cpp         decides                                  helper.cpp         writes, trims, resizes
+//   blocking.cpp       announced blocking calls                 retake.cpp         the P of one that blocks
+//   preempt.cpp        the end of a slice, by signal            strays.cpp         Ms whose P was taken
 //   threads.cpp        template thread, limit                   lock_thread.cpp    G bound to M
 //   timers.cpp         arm, run, earliest                       deadlock.cpp       all asleep
 //   trim.cpp           stacks of those who wait for long        global_queue.hpp   the queue of all Ps
@@ -36,6 +38,7 @@ struct scheduler {
   atomic<bool> polling{false};                 // an M waits in the poller
   atomic<std::uint32_t> futile_wakes{0};       // spinners in a row that found nothing (wake.cpp)
   atomic<std::uint32_t> threads_parked{0};     // foreign threads asleep in a park
+  atomic<std::uint32_t> threads_stopped{0};    // in wait_for_p_here(), for their goroutine's next turn
   atomic<std::uint32_t> without_stack{0};      // goroutines that could not start for want of a stack
   processor* processors = nullptr;             // [0, maxprocs); address space for the most, reserved once
 
@@ -103,6 +106,8 @@ inline void wake_p() noexcept {                // call after publishing work
 void wake_for_next(processor* pp) noexcept;    // the same for a G in run_next: learns whether waking pays
 void start_m(processor* pp, bool spinning) noexcept;     // pp is the caller's to give; no lock held
 void hand_off_p(processor* pp) noexcept;       // its M cannot go on with it
+bool give_to_thread(processor* pp) noexcept;   // to one in wait_for_p_here(); false: there is none
+bool only_threads_wait(processor* pp, std::int64_t now) noexcept;   // under lock: nobody else wants a turn
 void begin_settling(machine* mp) noexcept;     // under lock: it has no P, is awake, and goes idle next
 bool end_settling(machine* mp) noexcept;       // under lock: true if it shall take an idle P instead
 bool stop_spinning(machine* mp) noexcept;      // out of the count; false: it was not in it
@@ -154,6 +159,7 @@ void delete_closure(goroutine* gp) noexcept;             // its allocation, if i
 
 // ---- claim.cpp ----
 processor* claim_p(machine* mp) noexcept;                // its P is the caller's now; null: it is inside
+processor* claim_p_of_stay(machine* mp, std::uint64_t gate) noexcept;   // only if it is still outside since
 std::uint32_t claim_all(machine* const* ms, std::uint32_t n, processor** won) noexcept;   // with one barrier
 bool give_back_p(machine* mp, processor* pp) noexcept;   // taken -> held; false: the M has gone on without
 void wait_for_p_here(machine* mp) noexcept;              // the goroutine keeps this thread and waits for a P
@@ -165,6 +171,10 @@ void resize_processors(std::uint32_t n) noexcept;        // the world is stopped
 void init_processors(std::uint32_t n) noexcept;          // before the world runs
 void for_each_p(void (*f)(processor*)) noexcept;         // once on each P, at a safe point; helper thread
 void run_safe_point(processor* pp) noexcept;             // the P's own M, or whoever claimed the P
+
+// ---- preempt.cpp (more for sysmon in preempt.hpp) ----
+bool thread_for(processor* pp) noexcept;       // some thread can take it over; false: one was asked for
+bool must_stay_free(machine* mp) noexcept;     // it may not begin a goroutine now (only then has it others)
 
 // ---- lock_thread.cpp ----
 void start_locked_m(machine* mp, goroutine* gp) noexcept;   // gives mp's P to gp's bound M, then sleeps

@@ -40,6 +40,10 @@ void schedule(machine* mp) noexcept {
       start_locked_m(mp, next.gp);
       continue;
     }
+    if (!next.gp->is_started() && must_stay_free(mp)) {
+      submit_global(next.gp);
+      continue;
+    }
     execute(mp, next.gp);
   }
 }

@@ -4,12 +4,14 @@
 // schedule). When all Ps have been idle for a while it sleeps until one is taken from the idle list, or 5 s
 // at a time while the helper has stacks to trim.
 //
-//   each round   the coarse clock; a P whose slice is over (10 ms); a run_next that waits beside an idle P;
-//                an overdue timer
+//   each round   the coarse clock; a P whose M is blocked in foreign code (retake.cpp); a run_next that waits
+//                beside an idle P; a P whose slice is over (preempt.cpp); an overdue timer; threads that run
+//                without a P (strays.cpp)
 //   sometimes    schedtrace, the number of CPUs (1 s), the scavenger (100 ms): wakes the helper
 #include <algorithm>
 
 #include "os/os.hpp"
+#include "sched/preempt.hpp"
 #include "sched/threads.hpp"
 
 namespace weft::inline v0::rt {
@@ -19,7 +21,7 @@ constexpr std::int64_t us = 1'000, ms = 1'000'000, s = 1'000'000'000;
 constexpr std::int64_t sleep_min = 20 * us, sleep_max = 10 * ms;
 constexpr int idle_rounds_before_backoff = 50;
 constexpr int all_idle_rounds_before_deep_sleep = 150;   // 1.5 s: free stacks are given back after 0.5 s
-constexpr std::int64_t slice = 10 * ms;
+constexpr std::int64_t timer_patience = 500 * us;   // a P that switches runs its timers itself
 constexpr std::int64_t scavenge_period = 100 * ms, scavenge_period_busy = 20 * ms;  // while something is left
 
 note sysmon_note;
@@ -29,48 +31,40 @@ struct sysmon_state {
   std::int64_t delay = sleep_min;
   int idle_rounds = 0;
   int all_idle_rounds = 0;
+  std::int64_t next_timer = os::forever;             // of the Ps whose Ms are outside
   std::int64_t last_trace = 0, last_procs = 0, last_scavenge = 0;
 };
-
-void end_slice(processor* pp) noexcept {
-  pp->attention.fetch_or(attend_slice, release);     // [order] release: pairs with attend()
-  if (machine* mp = pp->mp.load(relaxed)) mp->mark.store(1, relaxed);   // [order] relaxed: a request
-}
 
 // True when it did something.
 bool look_at(processor* pp, std::int64_t now) noexcept {
   if (pp->status.load(relaxed) != p_status::running) return false;   // [order] relaxed: a hint
-  const std::uint32_t tick = pp->schedtick, switches = pp->switches;
+  const bool stands = meet_again(pp, now);           // outside, all the time since the last look
+  if (stands && retake(pp, now)) return true;
+  const std::uint32_t switches = pp->switches;
   const bool stood_still = switches == pp->seen_switches;
   pp->seen_switches = switches;
-  if (tick != pp->seen_tick) {
-    pp->seen_tick = tick;
-    pp->seen_when = now;
-  }
   if (stood_still && pp->queue.has_next() && sched.idle.look().needs_waker()) {
     sched.futile_wakes.store(0, relaxed);            // [order] relaxed: a heuristic
     wake_p_slow();
     return true;
   }
-  // Work elsewhere counts: in the ring of a P whose goroutine cannot be made to leave it, say. Who comes to
-  // the end of a slice takes from there (fetch_for_slice).
-  if (now - pp->seen_when < slice || !somebody_has_work()) return false;
-  pp->seen_when = now;
-  end_slice(pp);
-  return true;
+  return preempt(pp, now, stands);
 }
 
-bool look_at_all(std::int64_t now) noexcept {
-  bool did = false;
-  bool overdue = false;
+// Which timers need us: those of a P that does not switch, and nobody waits in the poller.
+bool look_at_all(sysmon_state& m, std::int64_t now) noexcept {
+  bool did = look_at_template(now), overdue = false;
+  m.next_timer = os::forever;
   const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
   for (std::uint32_t i = 0; i < n; ++i) {
     processor* pp = &sched.processors[i];
     did |= look_at(pp, now);
-    overdue |= pp->timers.earliest() <= now;
+    const std::int64_t when = pp->timers.earliest();
+    overdue |= when <= now;
+    if (pp->seen_m != nullptr && when < m.next_timer) m.next_timer = when;
   }
   if (overdue && !sched.polling.load(relaxed)) wake_p();   // [order] relaxed: seen a round later at worst
-  return did;
+  return did | look_at_strays(now);
 }
 
 void look_at_clock(sysmon_state& m, std::int64_t now) noexcept {
@@ -122,7 +116,8 @@ void rest(sysmon_state& m) noexcept {
     m.delay = sleep_min;
     return;
   }
-  os::sleep_ns(m.delay);
+  const std::int64_t until_timer = m.next_timer == os::forever ? m.delay : m.next_timer - os::nanotime();
+  os::sleep_ns(std::min(m.delay, std::max(until_timer, timer_patience)));
 }
 
 }  // namespace
@@ -138,7 +133,7 @@ void sysmon_main(void*) noexcept {
     bool did = false;
     if (sched.running.load(acquire)) {               // [order] acquire: pairs with begin_world()
       inside in;
-      did = look_at_all(now);
+      did = look_at_all(m, now);
     }
     look_at_clock(m, now);
     m.idle_rounds = did ? 0 : m.idle_rounds + 1;

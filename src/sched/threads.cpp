@@ -81,7 +81,9 @@ bool start_machine() noexcept {
   if (mp != nullptr) {
     char name[16];
     name_machine(name, mp->id);
+    services.creating.store(os::thread_id(), relaxed);       // [order] relaxed, both: a hint for sysmon
     error = os::start_thread(name, machine_main, mp, false);
+    services.creating.store(0, relaxed);
     if (error == 0) return true;
     free_machine(mp);
   }

@@ -20,6 +20,7 @@ struct service_state {
   atomic<bool> follow_procs{false};                  // maxprocs follows affinity and cgroups
   atomic<bool> scavenge_left{false};                 // the last scavenge found something to give back
   atomic<bool> trim_later{false};                    // some stacks may be trimmed in a few seconds
+  atomic<std::int32_t> creating{0};                  // the template thread's id while it is in pthread_create
 };
 extern constinit service_state services;
 

@@ -39,7 +39,35 @@ machine* take_idle_m(bool& polls) noexcept {
   return mp;
 }
 
+// The goroutine that waits in wait_for_p_here() on the thread where it must go on: no need of another M
+// that takes it out of the queue. Under lock; the P is the caller's.
+machine* take_waiting_thread(processor* pp) noexcept {
+  goroutine* gp = sched.global.take_thread();
+  if (gp == nullptr) return nullptr;
+  machine* mp = gp->bound;
+  mp->waits_for_p = false;
+  ++pp->schedtick;                                   // its slice begins
+  leave_next_p(mp, pp);
+  return mp;
+}
+
 }  // namespace
+
+bool only_threads_wait(processor* pp, std::int64_t now) noexcept {
+  return pp->queue.empty() && sched.global.size() == sched.global.threads() && pp->timers.earliest() > now;
+}
+
+bool give_to_thread(processor* pp) noexcept {
+  machine* mp;
+  {
+    locked hold(sched.lock);
+    // [order] relaxed: under the lock; missed here, an end or a stop sees the P run
+    if (sched.ended.load(relaxed) || sched.stopping.load(relaxed)) return false;
+    mp = take_waiting_thread(pp);
+  }
+  if (mp != nullptr) mp->park_note.wake();
+  return mp != nullptr;
+}
 
 void wake_p_slow() noexcept {
   if (!sched.idle.start_first_spinner()) return;
@@ -82,28 +110,34 @@ void reset_spinning(machine* mp) noexcept {
   wake_p();                                          // there may be more: the last one wakes its successor
 }
 
-// The P goes to an idle M. Or back to the idle list, for an M that is just going idle and will look there
-// (end_settling), or for a new one, which the template thread makes: a free P never waits for a thread.
+// The P goes to an idle M. If nobody is there, to the longest waiting of the threads that need a P (in the
+// global queue); straight to it, too, when nobody but such threads waits. Or back to the idle list, for an M
+// that is just going idle and will look there (end_settling), or for a new one, which the template thread
+// makes: a free P never waits for a thread.
 // A new M is the last resort. With more Ms than Ps each P goes from M to M, and the kernel wakes an M where
 // it slept: beside a busy one perhaps, for milliseconds, while another CPU is idle.
 // A ticket that found no M ends under the lock. Whoever saw it and woke nobody relies on a look that comes
 // later, by an M that goes idle, by the new M, by start_world(): each of them takes the lock after us.
 void start_m(processor* pp, bool spinning) noexcept {
-  machine* mp;
-  bool polls = false;
+  machine* mp = nullptr;
+  bool polls = false, with_ticket = false;
   {
     locked hold(sched.lock);
-    if (sched.ended.load(relaxed)) {                 // [order] relaxed: missed here, find_runnable() sees it
+    // [order] relaxed: missed here, find_runnable() sees it
+    const bool threads_first = sched.global.threads() != 0 && only_threads_wait(pp, os::nanotime());
+    if (sched.ended.load(relaxed)) {
       idle_put_p(pp);
-      mp = nullptr;
+    } else if (threads_first) {
+      mp = take_waiting_thread(pp);
     } else if ((mp = take_idle_m(polls)) != nullptr) {
-      mp->spinning = spinning;
+      with_ticket = mp->spinning = spinning;
       leave_next_p(mp, pp);
-    } else {
+    } else if (sched.settling != 0 || (mp = take_waiting_thread(pp)) == nullptr) {
       idle_put_p(pp);
-      if (sched.settling == 0) request_thread();
     }
-    if (mp == nullptr && spinning) sched.idle.remove_spinning();
+    // [order] relaxed: as above
+    if (mp == nullptr && sched.settling == 0 && !sched.ended.load(relaxed)) request_thread();
+    if (spinning && !with_ticket) sched.idle.remove_spinning();
   }
   if (mp == nullptr) return;
   if (polls)

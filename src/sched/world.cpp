@@ -10,6 +10,7 @@
 // not keep run() from returning.
 #include "os/os.hpp"
 #include "base/print.hpp"
+#include "sched/preempt.hpp"
 #include "sched/threads.hpp"
 #include "weft/runtime.hpp"
 
@@ -144,7 +145,9 @@ bool settle(machine* mp, bool patient) noexcept {
   if (!patient)
     printer() << "weft: thread " << mp->thread_id << " still runs foreign code at the end of run();"
               << " it stops at its next call of Weft\n";
-  if (claim_p(mp) == nullptr) return false;
+  // Its P may be gone already, for good (retake.cpp); but a stop of the world would give it back.
+  const bool is_stray = mp->lease.look().state() == lease_state::taken && !helper_may_stop_world();
+  if (!is_stray && claim_p(mp) == nullptr) return false;
   lose(mp);
   return true;
 }
@@ -265,6 +268,7 @@ void run_world(const options& how, void (*entry)(void*), void* arg) {
       static_cast<std::uint32_t>(how.max_threads > 0 ? how.max_threads : rt::current_settings().max_threads);
   static const bool installed = [] {
     if (rt::ports.first_run != nullptr) rt::ports.first_run();
+    rt::install_preemption();
     rt::start_service_threads();
     return true;
   }();

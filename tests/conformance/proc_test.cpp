@@ -222,6 +222,7 @@ TEST(proc_test, TestPingPongHog) {
   with_procs(1, [] {
     std::atomic<bool> stop_it{false};
     std::atomic<long> heavy_turns{0}, light_turns{0};
+    weft::wait_group all;
     auto pair = [&](std::atomic<long>* turns, int work) {
       auto a = weft::make_chan<bool>(), b = weft::make_chan<bool>();
       auto side = [&stop_it, turns, work](weft::chan<bool> in, weft::chan<bool> out) {
@@ -234,8 +235,8 @@ TEST(proc_test, TestPingPongHog) {
         }
         out.close();
       };
-      weft::go(side, a, b);
-      weft::go(side, b, a);
+      all.go([=] { side(a, b); });
+      all.go([=] { side(b, a); });
       a.send(true);
     };
     constexpr int heavy_work = 2000, light_work = 50;
@@ -248,6 +249,7 @@ TEST(proc_test, TestPingPongHog) {
     constexpr int most = weft_test::under_tsan ? 200 : 20;   // there a switch is worth many more turns
     EXPECT_GT(h * most, l);
     EXPECT_GT(l * most, h);
+    all.wait();
   });
 }
 

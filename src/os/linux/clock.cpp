@@ -16,6 +16,13 @@ std::int64_t nanotime() noexcept {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
+std::int64_t thread_cpu_time(std::int32_t thread_id) noexcept {
+  constexpr int per_thread = 4, scheduled = 2;       // CPUCLOCK_PERTHREAD_MASK, CPUCLOCK_SCHED of the kernel
+  timespec used{};
+  const long error = system_call(SYS_clock_gettime, ~thread_id << 3 | per_thread | scheduled, &used);
+  return error < 0 ? error : static_cast<std::int64_t>(used.tv_sec) * 1'000'000'000 + used.tv_nsec;
+}
+
 void sleep_ns(std::int64_t ns) noexcept {
   if (ns <= 0) return;
   std::int64_t at = 0;

@@ -26,6 +26,17 @@ const char* after_name(const char* text) noexcept {
   return p;
 }
 
+long read_task_file(std::int32_t thread_id, const char* name, char* buffer, std::size_t size) noexcept {
+  char path[64] = "/proc/self/task/";
+  char digits[12];
+  int n = 0, k = 16;
+  do digits[n++] = static_cast<char>('0' + thread_id % 10);
+  while ((thread_id /= 10) != 0);
+  while (n > 0) path[k++] = digits[--n];
+  while (*name != 0) path[k++] = *name++;
+  return read_file(path, buffer, size);
+}
+
 }  // namespace
 
 int count_threads() noexcept {
@@ -40,19 +51,22 @@ int count_threads() noexcept {
   return n;
 }
 
-bool thread_is_running(std::int32_t thread_id) noexcept {
-  char path[64] = "/proc/self/task/";
-  char digits[12];
-  int n = 0, k = 16;
-  do digits[n++] = static_cast<char>('0' + thread_id % 10);
-  while ((thread_id /= 10) != 0);
-  while (n > 0) path[k++] = digits[--n];
-  for (const char* p = "/stat"; *p != 0; ++p) path[k++] = *p;
+long blocked_in(std::int32_t thread_id) noexcept {
   char buffer[1024];
-  if (read_file(path, buffer, sizeof buffer) <= 0) return false;
+  // "running", or the number of the call and its arguments, or -1 for a fault, with the stack pointer.
+  if (read_task_file(thread_id, "/syscall", buffer, sizeof buffer) > 0) {
+    if (buffer[0] == 'r') return not_blocked;
+    if (buffer[0] == '-') return blocked_in_fault;
+    long number = 0;
+    for (const char* p = buffer; *p >= '0' && *p <= '9'; ++p) number = number * 10 + (*p - '0');
+    return number;
+  }
+  if (read_task_file(thread_id, "/stat", buffer, sizeof buffer) <= 0) return blocked_in_fault;
   const char* p = after_name(buffer);
-  return p != nullptr && p[0] == ' ' && p[1] == 'R';
+  return p != nullptr && p[0] == ' ' && p[1] == 'R' ? not_blocked : blocked_in_fault;
 }
+
+bool is_wait_for_lock(long call) noexcept { return call == SYS_futex; }
 
 std::size_t stack_limit() noexcept {
   rlimit limit{};

@@ -105,6 +105,13 @@ TEST(settings, debug_list) {
   EXPECT_TRUE(r.s.scheddetail);
   EXPECT_FALSE(r.s.updatemaxprocs);
   EXPECT_FALSE(r.s.containermaxprocs);
+  r = parse({.debug = "asyncpreemptoff=1,slice=200"});
+  EXPECT_EQ(r.complaints, "");
+  EXPECT_TRUE(r.s.asyncpreemptoff);
+  EXPECT_EQ(r.s.slice_us, 200);
+  r = parse({.debug = "slice=99,slice=x"});
+  EXPECT_EQ(r.lines(), 2);
+  EXPECT_EQ(r.s.slice_us, 0);
   r = parse({.debug = "scheddetail=1,scheddetail=0"});
   EXPECT_FALSE(r.s.scheddetail);   // the last one counts
 }

@@ -1,0 +1,177 @@
+// preempt.cpp — end the slice of a goroutine that others wait for. Proof: docs/preemption.md.
+//
+//   slice        10 ms without a new slice and somebody waits; or a timer is due that nobody runs
+//     │
+//   over         the attention bit and the mark are set: the next crossing of the gate answers (leave_slow,
+//     │          leave_parking_slow), and so does the next switch
+//     │ 200 us in the same stay outside, and the P has a thread to go to
+//   interrupted  SIGURG: the handler crosses the gate in its place
+//     │ a slice later still the same stay: the signal is blocked, or the thread stands in the kernel
+//   claimed      the P goes on without it (retake.cpp); it is a stray
+//
+// The handler never switches goroutines: the thread waits in it for its next turn (wait_for_p_here), and what
+// it holds, a lock of malloc say, it holds until then. Nothing the runtime does inside needs such a lock, so
+// the P goes on; whoever needs the lock blocks, loses his P (retake.cpp), and that goes first to the threads
+// that wait for their next turn.
+//
+// A thread parks in the handler only if its P has a thread to go to: a free P never waits for pthread_create,
+// which may need a lock that the parked thread holds.
+#include "sched/preempt.hpp"
+
+#include <algorithm>
+
+#include "os/os.hpp"
+#include "sched/threads.hpp"
+
+namespace weft::inline v0::rt {
+namespace {
+
+constexpr std::int64_t us = 1'000, ms = 1'000'000;
+constexpr std::int64_t patience = 200 * us;          // a goroutine that makes calls of ours answers by itself
+constexpr std::int64_t short_slice = 100 * us;
+constexpr std::int64_t growth_pause = 20 * ms;       // beyond the soft limit: one thread more in this time
+constexpr std::uint32_t soft_limit = 256;            // threads that wait for their next turn; or 4 for each P
+
+atomic<bool> creation_is_blocked{false};             // written by sysmon (look_at_template)
+
+bool in_a_hurry() noexcept { return creation_is_blocked.load(relaxed); }   // [order] relaxed: a hint
+
+std::int64_t slice_length() noexcept {
+  const int us_wanted = current_settings().slice_us;
+  return in_a_hurry() ? short_slice : us_wanted > 0 ? us_wanted * us : 10 * ms;
+}
+
+// Never when nobody waits. Work elsewhere counts: in the ring of a P whose goroutine cannot be made to leave
+// it, say. Who comes to the end of a slice takes from there (fetch_for_slice).
+bool is_over(processor* pp, std::int64_t now, bool stands) noexcept {
+  if (now - pp->seen_when >= slice_length() && somebody_has_work()) return true;
+  return stands && pp->timers.earliest() <= now && sched.idle.look().idle_processors() == 0;
+}
+
+void ask(processor* pp) noexcept {
+  pp->attention.fetch_or(attend_slice, release);     // [order] release: pairs with attend()
+  if (machine* mp = pp->mp.load(relaxed)) mp->mark.store(1, relaxed);   // [order] relaxed: a request
+}
+
+// Its slice is over and it has been asked. True: look again soon.
+bool press(processor* pp, std::int64_t now, bool stands) noexcept {
+  // [order] relaxed: a hint; set again if it is missed
+  if ((pp->attention.load(relaxed) & attend_slice) == 0) {   // nobody waits any more
+    pp->slice_ended = 0;
+    pp->seen_when = now;
+    return false;
+  }
+  if (!stands) {
+    ask(pp);
+    return true;
+  }
+  stay_outside& stay = pp->seen_stay;
+  if (now - std::max(stay.since, pp->slice_ended) < patience) return true;
+  if (stay.interrupted == 0 && may_interrupt()) {
+    if (thread_for(pp) && os::interrupt_thread(pp->seen_m->thread_id)) stay.interrupted = now;
+  } else if (now - stay.interrupted >= slice_length()) {
+    take_for_good(pp->seen_m, stay.gate, false);
+  }
+  return true;
+}
+
+void on_interrupt() noexcept {
+  machine* mp = this_machine();
+  if (mp == nullptr || mp->is_foreign || mp->current == nullptr) return;
+  if (!gate_word::is_outside(mp->gate.look())) return;       // it sees the mark on its way out
+  // [order] relaxed: for settle(), which reads it under the lock that this thread takes before it waits
+  mp->interrupted.store(true, relaxed);
+  leave_slow(mp);
+  mp->interrupted.store(false, relaxed);
+}
+
+}  // namespace
+
+// What TSan does with a signal is to deliver it at the next call of libc, and a loop has none.
+bool may_interrupt() noexcept { return !sanitizer::thread && !current_settings().asyncpreemptoff; }
+
+void install_preemption() noexcept {
+  if (may_interrupt()) os::install_interrupt(on_interrupt);
+}
+
+// The thread that makes threads waits for a lock, and threads that have been stopped wait for their next
+// turn: one of them may hold it (malloc's). All get a turn, and quickly, or whoever needs the new thread
+// would wait for ten milliseconds for each of them.
+bool look_at_template(std::int64_t now) noexcept {
+  static std::int64_t last_look = 0;
+  if (now - last_look < 1 * ms) return in_a_hurry();
+  last_look = now;
+  const std::int32_t creator = services.creating.load(relaxed);   // [order] relaxed, both: a hint
+  const bool blocked = creator != 0 && os::is_wait_for_lock(os::blocked_in(creator));
+  creation_is_blocked.store(blocked && sched.global.threads() != 0, relaxed);
+  return in_a_hurry();
+}
+
+bool preempt(processor* pp, std::int64_t now, bool stands) noexcept {
+  if (const std::uint32_t tick = pp->schedtick; tick != pp->seen_tick) {
+    pp->seen_tick = tick;
+    pp->seen_when = now;
+    pp->slice_ended = 0;
+  }
+  if (pp->slice_ended != 0) return press(pp, now, stands);
+  if (!is_over(pp, now, stands)) return false;
+  pp->slice_ended = now;
+  ask(pp);
+  return true;
+}
+
+namespace {
+
+// Under lock: some M runs no goroutine, so it can take a P at once.
+bool has_free_m() noexcept {
+  return !sched.idle_ms.empty() || sched.poller_m != nullptr || sched.settling != 0;
+}
+
+// Under lock: asks for a thread. False: not now, or never. Beyond the soft limit only once in a while: pure
+// computation shall not need a thread for each goroutine. And preemption never takes the last threads: only
+// blocking calls may end in "thread exhaustion".
+bool grow(std::int64_t now) noexcept {
+  static std::int64_t last_growth = 0;
+  if (sched.machine_count + sched.threads_coming >= sched.max_threads / 4 * 3) return false;
+  // [order] relaxed: under the lock
+  const bool crowded = sched.global.threads() >= std::max(soft_limit, 4 * sched.maxprocs.load(relaxed));
+  if (crowded && now - last_growth < growth_pause) return false;
+  last_growth = now;
+  request_thread();
+  return true;
+}
+
+}  // namespace
+
+// Is there a thread that can take the P over if its M stops? If not, one is asked for, for the next time.
+// Threads that wait for their next turn are as good, unless others than they wait; but if there can be no new
+// thread soon they have to do.
+bool thread_for(processor* pp) noexcept {
+  const std::int64_t now = os::nanotime();
+  locked hold(sched.lock);
+  if (has_free_m()) return true;
+  const bool threads_wait = sched.global.threads() != 0;
+  if (threads_wait && only_threads_wait(pp, now)) return true;
+  return (in_a_hurry() || !grow(now)) && threads_wait;
+}
+
+// The last M that runs no goroutine serves those that run for short times, and passes the P on to the threads
+// that wait. If it began a goroutine that turns out to be another long computation nobody could do that,
+// until the template thread has made an M; and that may have to wait for a lock that a stopped thread holds.
+bool must_stay_free(machine* mp) noexcept {
+  constexpr std::uint32_t most_passed_over = 1000;   // in a row: then those threads are elsewhere
+  // [order] relaxed: a heuristic
+  if (sched.threads_stopped.load(relaxed) != 0 && mp->passed_over < most_passed_over) {
+    const std::int64_t now = os::nanotime();
+    locked hold(sched.lock);
+    if (!has_free_m()) {
+      if (sched.threads_coming == 0) grow(now);
+      ++mp->passed_over;
+      return true;
+    }
+  }
+  mp->passed_over = 0;
+  return false;
+}
+
+}  // namespace weft::inline v0::rt

@@ -1,0 +1,28 @@
+// preempt.hpp — who has had a P for too long: sysmon's half, in three files.
+//
+//   preempt.cpp   a slice is over: the mark, the signal, the claim; the signal's handler
+//   retake.cpp    an M is blocked in foreign code: the claim
+//   strays.cpp    Ms whose P was claimed
+// Only sysmon calls these, but for may_interrupt() and thread_for().
+#pragma once
+#include "sched/sched.hpp"
+
+namespace weft::inline v0::rt {
+
+// ---- preempt.cpp ----
+void install_preemption() noexcept;            // outside, at the first run()
+bool may_interrupt() noexcept;                 // signals are sent
+bool preempt(processor* pp, std::int64_t now, bool stands) noexcept;   // true: did something, look again soon
+
+bool look_at_template(std::int64_t now) noexcept;      // true: slices are short for now
+
+// ---- retake.cpp ----
+bool meet_again(processor* pp, std::int64_t now) noexcept;   // its M is outside as at the last look
+bool retake(processor* pp, std::int64_t now) noexcept;                 // the same; true: look again soon
+bool take_for_good(machine* mp, std::uint64_t gate, bool thread_first) noexcept;   // claim, and hand on
+
+// ---- strays.cpp ----
+void note_stray(machine* mp, std::uint64_t gate) noexcept;
+bool look_at_strays(std::int64_t now) noexcept;
+
+}  // namespace weft::inline v0::rt

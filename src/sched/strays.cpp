@@ -1,0 +1,56 @@
+// strays.cpp — Ms that were outside when their P was taken for good: blocked, or deaf to the signal.
+//
+// Such a thread runs on without a P when its call returns, until it next enters the runtime. That is legal
+// and short, as a rule; but a goroutine that computes then, while others wait for a P, would make more
+// threads busy than there are Ps. So sysmon keeps an eye on them: one whose CPU clock has moved, while no P
+// is idle, is sent the signal, once in a stay outside. In the handler it enters the runtime, and waits for
+// its turn.
+#include "os/os.hpp"
+#include "sched/preempt.hpp"
+
+namespace weft::inline v0::rt {
+namespace {
+
+constexpr std::size_t most_looks = 64;               // a round; the others have their turn in the next
+fifo<machine, &machine::next_stray> strays;          // sysmon only
+
+bool is_back(machine* mp) noexcept {
+  // [order] acquire: pairs with lose()
+  return mp->lease.look().state() != lease_state::taken || mp->lost.load(acquire);
+}
+
+// True when it runs.
+bool look_at_stray(machine* mp, std::int64_t now) noexcept {
+  stay_outside& stay = mp->stray;
+  if (mp->gate.look() != stay.gate || stay.interrupted != 0) return false;
+  const std::int64_t used = os::thread_cpu_time(mp->thread_id);
+  const bool moved = stay.cpu_time >= 0 && used != stay.cpu_time;
+  stay.cpu_time = used;
+  if (!moved) return false;
+  // An idle P will do for who waits.
+  if (sched.idle.look().idle_processors() == 0 && os::interrupt_thread(mp->thread_id)) stay.interrupted = now;
+  return true;
+}
+
+}  // namespace
+
+void note_stray(machine* mp, std::uint64_t gate) noexcept {
+  mp->stray = {gate};
+  if (mp->is_stray) return;
+  mp->is_stray = true;
+  strays.push_back(mp);
+}
+
+bool look_at_strays(std::int64_t now) noexcept {
+  bool did = false;
+  for (std::size_t n = strays.size() < most_looks ? strays.size() : most_looks; n > 0; --n) {
+    machine* mp = strays.pop_front();
+    mp->is_stray = !is_back(mp);
+    if (!mp->is_stray) continue;
+    if (may_interrupt()) did |= look_at_stray(mp, now);
+    strays.push_back(mp);
+  }
+  return did;
+}
+
+}  // namespace weft::inline v0::rt

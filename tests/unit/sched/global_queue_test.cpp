@@ -1,0 +1,86 @@
+// global_queue_test.cpp — the order of the queue, with threads that wait in it.
+#include "sched/global_queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "sched/machine.hpp"
+
+using namespace weft::rt;
+
+namespace {
+
+struct thread_waiting {
+  goroutine g;
+  machine m;
+  thread_waiting() { m.current = &g; }
+};
+
+}  // namespace
+
+// Against a plain queue that knows nothing of threads.
+TEST(global_queue, ThreadsKeepTheirPlace) {
+  std::mt19937 dice(1);
+  for (int round = 0; round < 200; ++round) {
+    global_queue q;
+    std::deque<goroutine*> model;
+    std::vector<std::unique_ptr<goroutine>> plain;
+    std::vector<std::unique_ptr<thread_waiting>> threads;
+    for (int step = 0; step < 300; ++step) {
+      switch (dice() % 4) {
+        case 0:
+          plain.push_back(std::make_unique<goroutine>());
+          q.push_back(plain.back().get());
+          model.push_back(plain.back().get());
+          break;
+        case 1:
+          threads.push_back(std::make_unique<thread_waiting>());
+          q.push_thread(&threads.back()->m);
+          model.push_back(&threads.back()->g);
+          break;
+        case 2: {
+          if (dice() % 4 != 0) break;
+          goroutine* front[3];
+          for (goroutine*& gp : front) {
+            plain.push_back(std::make_unique<goroutine>());
+            gp = plain.back().get();
+          }
+          q.push_front(front, 3);
+          model.insert(model.begin(), front, front + 3);
+          break;
+        }
+        default: {
+          goroutine* got[8];
+          const std::uint32_t wanted = dice() % 9;
+          const std::uint32_t n = q.take(got, wanted);
+          ASSERT_EQ(n, std::min<std::size_t>(wanted, model.size()));
+          for (std::uint32_t i = 0; i < n; ++i, model.pop_front()) ASSERT_EQ(got[i], model.front());
+        }
+      }
+      ASSERT_EQ(q.size(), model.size());
+    }
+  }
+}
+
+TEST(global_queue, AThreadMayGoOutOfTurn) {
+  global_queue q;
+  goroutine a, b;
+  thread_waiting first, second;
+  q.push_back(&a);
+  q.push_thread(&first.m);
+  q.push_back(&b);
+  q.push_thread(&second.m);
+  EXPECT_EQ(q.threads(), 2u);
+  EXPECT_EQ(q.take_thread(), &first.g);
+  EXPECT_EQ(q.size(), 3u);
+  goroutine* got[4];
+  EXPECT_EQ(q.take(got, 4), 3u);
+  EXPECT_EQ(got[0], &a);
+  EXPECT_EQ(got[1], &b);
+  EXPECT_EQ(got[2], &second.g);
+  EXPECT_EQ(q.take_thread(), nullptr);
+}

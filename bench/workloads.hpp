@@ -47,6 +47,10 @@ void timers_100k();
 void idle_handoff();
 void idle_cpu();
 void sleepers_1m();
+// blocking.cpp
+void syscall_short();
+void blocking_64();
+void preempt_ticker();
 // memory.cpp
 void mem_1m();
 

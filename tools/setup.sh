@@ -17,6 +17,7 @@ look() {
   need_command python3 python3
   need_file /usr/include/gtest/gtest.h libgtest-dev
   need_file /usr/include/elfutils/libdwfl.h libdw-dev
+  need_file /usr/include/sqlite3.h libsqlite3-dev
   for part in "$@"; do
     case $part in
       clang)

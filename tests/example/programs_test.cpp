@@ -35,6 +35,17 @@ TEST(example, pipeline) { EXPECT_EQ(run("examples/weft-pipeline").status, 0); }
 
 TEST(example, select_timeout) { EXPECT_EQ(run("examples/weft-select_timeout").status, 0); }
 
+// What it shows takes a second a case and a machine that is not busy.
+TEST(example, unstoppable_knows_its_command_line) {
+  const outcome help = run("examples/weft-unstoppable", "--help");
+  EXPECT_EQ(help.status, 0) << help.err;
+  EXPECT_NE(help.out.find("\n  sqlite "), std::string::npos) << help.out;
+  const outcome wrong = run("examples/weft-unstoppable", "read no_such");
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_EQ(wrong.out, "");
+  EXPECT_EQ(wrong.err, "weft-unstoppable: unknown argument 'no_such'; see --help\n");
+}
+
 TEST(bench, refuses_a_wrong_command_line) {
   for (const char* wrong : {"no_such", "--procs", "--procs 0", "--procs x", "--repeat -1", "--procs 5000",
                             "--what", "--procsx 1", "tcp_echo_100", "fib_25 no_such"}) {

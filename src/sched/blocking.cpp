@@ -10,7 +10,7 @@
 #include "weft/blocking.hpp"
 
 #include "os/os.hpp"
-#include "sched/sched.hpp"
+#include "sched/preempt.hpp"
 
 namespace weft::inline v0::rt {
 namespace {
@@ -24,11 +24,12 @@ bool runs_goroutines(const machine* mp) noexcept { return mp != nullptr && !mp->
 bool hand_on(machine* mp) noexcept {
   enter();
   processor* pp = mp->pp;
-  const bool wanted = pp != nullptr && (!pp->queue.empty() || sched.global.size() != 0);
+  const bool wanted = pp != nullptr && (!pp->queue.empty() || sched.global.size() != 0) && thread_for(pp);
   if (wanted) {
     pp->mp.store(nullptr, relaxed);                  // [order] relaxed: the P is ours until hand_off_p()
     mp->lease.surrender();
     hand_off_p(pp);
+    report_stray(mp);                                // whatever it does there: it has no P
   }
   mp->gate.leave();
   return wanted;

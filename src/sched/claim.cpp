@@ -84,14 +84,19 @@ bool give_back_p(machine* mp, processor* pp) noexcept {
 
 namespace {
 
-// Back from a call that was long: an idle P will do, without a turn in the queue.
-bool take_idle_p_here(machine* mp) noexcept {
+// The P is gone. Leaves `taken`, so that nobody gives it back behind our back; under the lock, since the end of
+// a world decides there that the M is lost. Back from a call that was long: an idle P will do, without a turn in
+// the queue. False: look again.
+bool come_back(machine* mp, lease_word::value seen) noexcept {
   locked hold(sched.lock);
+  const lease_word::value none = seen.next(lease_state::none);
   // [order] relaxed: under the lock; acquire: pairs with end_main()
-  if (sched.stopping.load(relaxed) || sched.ended.load(acquire)) return false;
-  processor* pp = idle_get_p();
-  if (pp != nullptr) acquire_p(mp, pp);
-  return pp != nullptr;
+  if (mp->lost.load(relaxed) || !mp->lease.change(seen, none)) return false;
+  mp->lease.copy(none);
+  mp->pp = nullptr;
+  if (sched.stopping.load(relaxed) || sched.ended.load(acquire)) return true;
+  if (processor* pp = idle_get_p()) acquire_p(mp, pp);
+  return true;
 }
 
 }  // namespace
@@ -111,18 +116,14 @@ void enter_slow(machine* mp) noexcept {
         mp->lease.copy(mine);
         return;
       }
-      case lease_state::taken: {  // the P is gone; leave `taken` so that nobody gives it back behind our back
+      case lease_state::taken:
         if (mp->lost.load(acquire)) {                // [order] acquire: pairs with lose()
           if (mp->interrupted.load(relaxed)) return; // [order] relaxed: our own. Out of the handler first
           sleep_for_ever();
         }
-        const lease_word::value none = seen.next(lease_state::none);
-        if (!mp->lease.change(seen, none)) continue;
-        mp->lease.copy(none);
-        mp->pp = nullptr;
-        if (!take_idle_p_here(mp)) wait_for_p_here(mp);
+        if (!come_back(mp, seen)) continue;
+        if (mp->pp == nullptr) wait_for_p_here(mp);
         return;
-      }
     }
   }
 }
@@ -140,12 +141,14 @@ void wait_for_p_here(machine* mp) noexcept {
     locked hold(sched.lock);
     sched.global.push_thread(mp);
     mp->waits_for_p = true;
+    mp->hands_on.store(true, relaxed);               // [order] relaxed: under the lock
   }
   sched.threads_stopped.fetch_add(1, relaxed);       // [order] relaxed, both: a heuristic
   if (mp->pp != nullptr)
     hand_off_p(release_p(mp));
   else
     wake_p();
+  mp->hands_on.store(false, release);                // [order] release: settle() sees the P given away
   processor* pp;
   do mp->park_note.sleep();
   while ((pp = take_next_p(mp)) == nullptr && !mp->lost.load(acquire));  // [order] acquire: pairs with lose()

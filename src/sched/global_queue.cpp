@@ -86,16 +86,12 @@ std::uint32_t global_queue::take_plain(goroutine** into, std::uint32_t n) noexce
 }
 
 std::uint32_t global_queue::take(goroutine** into, std::uint32_t n) noexcept {
-  std::uint32_t got = 0;
-  while (first_thread_ != nullptr && got < n) {
-    // How many came before it. Signed: push_front() may have put some in front of everybody.
-    const auto ahead = static_cast<std::int64_t>(first_thread_->place - taken_);
-    const std::uint32_t wanted = n - got;
-    if (ahead > 0) got += take_plain(into + got, ahead < wanted ? static_cast<std::uint32_t>(ahead) : wanted);
-    if (got == n) return got;
-    into[got++] = take_thread();
-  }
-  return got + take_plain(into + got, n - got);
+  if (first_thread_ == nullptr || n == 0) return take_plain(into, n);
+  // How many came before it. Signed: push_front() may have put some in front of everybody.
+  const auto ahead = static_cast<std::int64_t>(first_thread_->place - taken_);
+  if (ahead > 0) return take_plain(into, ahead < n ? static_cast<std::uint32_t>(ahead) : n);
+  into[0] = take_thread();
+  return 1;
 }
 
 void global_queue::push_thread(machine* mp) noexcept {

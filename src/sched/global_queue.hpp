@@ -11,7 +11,8 @@
 // a list of its own with the number of that place: it can also be taken out of turn (take_thread).
 //
 // I1  no chunk in the list is empty; rest_ comes behind all chunks
-// I2  chunks are never given back to the kernel: 8 bytes for each goroutine ever queued at once
+// I2  a thread leaves alone: in a batch, it would come into a ring, where take_thread() does not see it
+// I3  chunks are never given back to the kernel: 8 bytes for each goroutine ever queued at once
 // Used under sched.lock, but for size().
 #pragma once
 #include "base/intrusive.hpp"
@@ -29,7 +30,7 @@ class global_queue {
   void push_back(goroutine* gp) noexcept { push_back(&gp, 1); }
   void push_back(goroutine* const* gs, std::uint32_t n) noexcept;
   void push_front(goroutine* const* gs, std::uint32_t n) noexcept;     // gs[0] becomes the first
-  // At most n of the longest waiting, in order. How many.
+  // At most n of the longest waiting, in order; fewer where a thread is among them (I2). How many.
   std::uint32_t take(goroutine** into, std::uint32_t n) noexcept;
   void clear() noexcept;
 

@@ -15,7 +15,7 @@ void start_locked_m(machine* mp, goroutine* gp) noexcept {
     // Under the lock, since at the end of the world the owner may have stopped waiting, and lie in the idle
     // list. [order] relaxed: of an M that waits it is written under the lock
     locked hold(sched.lock);
-    const bool waits = owner->waits_for_p ? !owner->lost.load(relaxed) : owner->locked_gp == gp;
+    const bool waits = !owner->lost.load(relaxed) && (owner->waits_for_p || owner->locked_gp == gp);
     owner->waits_for_p = false;
     if (waits) leave_next_p(owner, release_p(mp));
   }

@@ -60,9 +60,12 @@ struct alignas(cache_line) machine {
   bool on_idle_list = false;
   bool settling = false;              // has no P, is awake, and goes idle next
   bool waits_for_p = false;           // in wait_for_p_here: its goroutine is queued, bound to it
+  atomic<bool> hands_on{false};       // and it has not yet given away the P that it had
 
   // ---- sysmon ----
   machine* next_stray = nullptr;      // strays.cpp: those that were outside when their P was taken for good
+  machine* next_reported = nullptr;   // that it is one, by itself
+  atomic<bool> is_reported{false};
   bool is_stray = false;
   stay_outside stray;
 

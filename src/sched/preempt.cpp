@@ -68,8 +68,8 @@ bool press(processor* pp, std::int64_t now, bool stands) noexcept {
   stay_outside& stay = pp->seen_stay;
   if (now - std::max(stay.since, pp->slice_ended) < patience) return true;
   if (stay.interrupted == 0 && may_interrupt()) {
-    if (thread_for(pp) && os::interrupt_thread(pp->seen_m->thread_id)) stay.interrupted = now;
-  } else if (now - stay.interrupted >= slice_length()) {
+    if (thread_for(pp)) interrupt(pp->seen_m, stay, now);
+  } else if (now - stay.interrupted >= slice_length() && thread_for(pp)) {
     take_for_good(pp->seen_m, stay.gate, false);
   }
   return true;
@@ -89,6 +89,14 @@ void on_interrupt() noexcept {
 
 // What TSan does with a signal is to deliver it at the next call of libc, and a loop has none.
 bool may_interrupt() noexcept { return !sanitizer::thread && !current_settings().asyncpreemptoff; }
+
+// The thread may have gone on, or ended, since it was looked at: once more, then. What is left is a signal to a
+// thread that does not expect one: the handler finds the gate odd, or no M.
+bool interrupt(machine* mp, stay_outside& stay, std::int64_t now) noexcept {
+  if (mp->gate.look() != stay.gate || !os::interrupt_thread(mp->thread_id)) return false;
+  stay.interrupted = now;
+  return true;
+}
 
 void install_preemption() noexcept {
   if (may_interrupt()) os::install_interrupt(on_interrupt);
@@ -127,12 +135,20 @@ bool has_free_m() noexcept {
   return !sched.idle_ms.empty() || sched.poller_m != nullptr || sched.settling != 0;
 }
 
+// Under lock: preemption never takes the last threads, since only blocking calls may end in "thread
+// exhaustion". But one it must have: where all others are blocked, and none is stopped, or loops would freeze
+// the rest.
+bool may_take_a_thread() noexcept {
+  const std::uint32_t count = sched.machine_count + sched.threads_coming, most = sched.max_threads;
+  if (count < most - most / 4) return true;
+  return count < most && sched.global.threads() == 0 && may_interrupt();
+}
+
 // Under lock: asks for a thread. False: not now, or never. Beyond the soft limit only once in a while: pure
-// computation shall not need a thread for each goroutine. And preemption never takes the last threads: only
-// blocking calls may end in "thread exhaustion".
+// computation shall not need a thread for each goroutine.
 bool grow(std::int64_t now) noexcept {
   static std::int64_t last_growth = 0;
-  if (sched.machine_count + sched.threads_coming >= sched.max_threads / 4 * 3) return false;
+  if (!may_take_a_thread()) return false;
   // [order] relaxed: under the lock
   const bool crowded = sched.global.threads() >= std::max(soft_limit, 4 * sched.maxprocs.load(relaxed));
   if (crowded && now - last_growth < growth_pause) return false;

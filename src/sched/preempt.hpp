@@ -3,7 +3,7 @@
 //   preempt.cpp   a slice is over: the mark, the signal, the claim; the signal's handler
 //   retake.cpp    an M is blocked in foreign code: the claim
 //   strays.cpp    Ms whose P was claimed
-// Only sysmon calls these, but for may_interrupt() and thread_for().
+// Only sysmon calls these, but for may_interrupt() and report_stray().
 #pragma once
 #include "sched/sched.hpp"
 
@@ -12,6 +12,7 @@ namespace weft::inline v0::rt {
 // ---- preempt.cpp ----
 void install_preemption() noexcept;            // outside, at the first run()
 bool may_interrupt() noexcept;                 // signals are sent
+bool interrupt(machine* mp, stay_outside& stay, std::int64_t now) noexcept;   // false: it has gone on
 bool preempt(processor* pp, std::int64_t now, bool stands) noexcept;   // true: did something, look again soon
 
 bool look_at_template(std::int64_t now) noexcept;      // true: slices are short for now
@@ -24,5 +25,6 @@ bool take_for_good(machine* mp, std::uint64_t gate, bool thread_first) noexcept;
 // ---- strays.cpp ----
 void note_stray(machine* mp, std::uint64_t gate) noexcept;
 bool look_at_strays(std::int64_t now) noexcept;
+void report_stray(machine* mp) noexcept;       // inside, the M itself: it goes on without the P that it had
 
 }  // namespace weft::inline v0::rt

@@ -23,6 +23,7 @@ namespace weft::inline v0::rt {
 namespace {
 
 constexpr std::int64_t long_call = 10'000'000;       // then the P is taken even if nobody waits for it
+constexpr std::int64_t clock_alone = 3'000'000;      // so long it must stand where the kernel says nothing more
 bool thread_was_first = false;                       // at the last hand-on; sysmon only
 
 // Go's rule: an idle P or a spinner would do for whatever comes, until the call has become a long one. And
@@ -36,7 +37,7 @@ bool is_wanted(processor* pp, std::int64_t stood) noexcept {
 
 enum class verdict { no, look_again, blocked, blocked_in_lock };
 
-verdict judge(processor* pp, stay_outside& stay) noexcept {
+verdict judge(processor* pp, stay_outside& stay, std::int64_t now) noexcept {
   machine* mp = pp->seen_m;
   if (mp->announced.load(relaxed) == stay.gate) return verdict::blocked;   // [order] relaxed: a hint
   const std::int64_t used = os::thread_cpu_time(mp->thread_id);
@@ -45,6 +46,7 @@ verdict judge(processor* pp, stay_outside& stay) noexcept {
   if (!stands) return first ? verdict::look_again : verdict::no;
   const long call = os::blocked_in(mp->thread_id);
   if (call == os::not_blocked) return verdict::no;
+  if (call == os::blocked_unknown && now - stay.since < clock_alone) return verdict::look_again;
   return os::is_wait_for_lock(call) ? verdict::blocked_in_lock : verdict::blocked;
 }
 
@@ -71,7 +73,7 @@ bool meet_again(processor* pp, std::int64_t now) noexcept {
 bool retake(processor* pp, std::int64_t now) noexcept {
   stay_outside& stay = pp->seen_stay;
   if (!is_wanted(pp, now - stay.since)) return false;
-  const verdict v = judge(pp, stay);
+  const verdict v = judge(pp, stay, now);
   if (v == verdict::no || v == verdict::look_again) return v == verdict::look_again;
   const bool thread_first = v == verdict::blocked_in_lock && !thread_was_first;
   if (!take_for_good(pp->seen_m, stay.gate, thread_first)) return false;

@@ -195,7 +195,8 @@ enum helper_work : std::uint32_t {
 };
 void wake_helper(std::uint32_t work) noexcept;
 bool helper_is_busy() noexcept;
-bool helper_may_stop_world() noexcept;         // the end of a world waits for that
+bool helper_may_stop_world() noexcept;         // the end of a world waits for that,
+bool sysmon_looks() noexcept;                  // and for this: it may have a P in hand
 
 // ---- trim.cpp ----
 enum class trim_result { done, later, more };            // later: some have not waited for long enough

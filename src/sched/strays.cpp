@@ -1,4 +1,5 @@
-// strays.cpp — Ms that were outside when their P was taken for good: blocked, or deaf to the signal.
+// strays.cpp — Ms that were outside when their P was taken for good: blocked, or deaf to the signal. Or that
+// gave it away before a blocking call.
 //
 // Such a thread runs on without a P when its call returns, until it next enters the runtime. That is legal
 // and short, as a rule; but a goroutine that computes then, while others wait for a P, would make more
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t most_looks = 64;               // a round; the others have their turn in the next
 fifo<machine, &machine::next_stray> strays;          // sysmon only
+atomic<machine*> reported{nullptr};                  // a stack; emptied as a whole
 
 bool is_back(machine* mp) noexcept {
   // [order] acquire: pairs with lose()
@@ -22,14 +24,27 @@ bool is_back(machine* mp) noexcept {
 // True when it runs.
 bool look_at_stray(machine* mp, std::int64_t now) noexcept {
   stay_outside& stay = mp->stray;
-  if (mp->gate.look() != stay.gate || stay.interrupted != 0) return false;
+  const std::uint64_t gate = mp->gate.look();
+  if (gate != stay.gate) stay = {gate};              // it was just leaving when it was noted
+  if (!gate_word::is_outside(gate) || stay.interrupted != 0) return false;
   const std::int64_t used = os::thread_cpu_time(mp->thread_id);
   const bool moved = stay.cpu_time >= 0 && used != stay.cpu_time;
   stay.cpu_time = used;
   if (!moved) return false;
   // An idle P will do for who waits.
-  if (sched.idle.look().idle_processors() == 0 && os::interrupt_thread(mp->thread_id)) stay.interrupted = now;
+  if (sched.idle.look().idle_processors() == 0) interrupt(mp, stay, now);
   return true;
+}
+
+void take_reported() noexcept {
+  if (reported.load(relaxed) == nullptr) return;     // [order] relaxed: seen a round later at worst
+  machine* mp = reported.exchange(nullptr, acquire); // [order] acquire: pairs with report_stray()
+  while (mp != nullptr) {
+    machine* next = mp->next_reported;
+    mp->is_reported.store(false, release);           // [order] release: the link has been read
+    note_stray(mp, mp->gate.look());
+    mp = next;
+  }
 }
 
 }  // namespace
@@ -41,7 +56,16 @@ void note_stray(machine* mp, std::uint64_t gate) noexcept {
   strays.push_back(mp);
 }
 
+void report_stray(machine* mp) noexcept {
+  // [order] acq_rel: its link is free again; release: pairs with take_reported()
+  if (mp->is_reported.exchange(true, acq_rel)) return;
+  machine* first = reported.load(relaxed);           // [order] relaxed: the CAS decides
+  do mp->next_reported = first;
+  while (!reported.compare_exchange_weak(first, mp, release, relaxed));
+}
+
 bool look_at_strays(std::int64_t now) noexcept {
+  take_reported();
   bool did = false;
   for (std::size_t n = strays.size() < most_looks ? strays.size() : most_looks; n > 0; --n) {
     machine* mp = strays.pop_front();

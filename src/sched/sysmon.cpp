@@ -26,6 +26,7 @@ constexpr std::int64_t scavenge_period = 100 * ms, scavenge_period_busy = 20 * m
 
 note sysmon_note;
 atomic<bool> in_deep_sleep{false};
+atomic<bool> looking{false};                         // may have a P in hand (take_for_good), or a ticket
 
 struct sysmon_state {
   std::int64_t delay = sleep_min;
@@ -131,10 +132,14 @@ void sysmon_main(void*) noexcept {
     const std::int64_t now = os::nanotime();
     sched.coarse_now.store(now, relaxed);            // [order] relaxed: a coarse clock
     bool did = false;
-    if (sched.running.load(acquire)) {               // [order] acquire: pairs with begin_world()
+    // [order] seq_cst: pairs with end_main() and settle_all(); acquire: with begin_world(). release: the P in
+    // hand is where it belongs
+    looking.store(true, seq_cst);
+    if (sched.running.load(acquire) && !sched.ended.load(seq_cst)) {
       inside in;
       did = look_at_all(m, now);
     }
+    looking.store(false, release);
     look_at_clock(m, now);
     m.idle_rounds = did ? 0 : m.idle_rounds + 1;
     if (did)
@@ -143,6 +148,8 @@ void sysmon_main(void*) noexcept {
       m.delay = std::min(m.delay * 2, sleep_max);
   }
 }
+
+bool sysmon_looks() noexcept { return looking.load(seq_cst); }
 
 void wake_sysmon() noexcept {
   light_barrier();                                   // the P was taken from the idle list before

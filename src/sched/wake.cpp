@@ -144,6 +144,7 @@ void start_m(processor* pp, bool spinning) noexcept {
     poller.break_wait();
   else
     mp->park_note.wake();
+  if (spinning && !with_ticket) wake_p();            // that thread looks for nothing
 }
 
 void begin_settling(machine* mp) noexcept {

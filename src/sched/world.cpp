@@ -111,12 +111,12 @@ void count_lost(machine* mp) noexcept {              // under lock
   --sched.machine_count;
 }
 
-void lose(machine* mp) noexcept {
-  {
-    locked hold(sched.lock);
-    count_lost(mp);
-  }
-  mp->park_note.wake();
+// It is outside, without a P. False: it has come back meanwhile (come_back() decides under the lock, too).
+bool lose(machine* mp) noexcept {
+  locked hold(sched.lock);
+  if (mp->lease.look().state() != lease_state::taken) return false;
+  count_lost(mp);
+  return true;
 }
 
 // True: this M can do no more harm.
@@ -127,6 +127,7 @@ bool settle(machine* mp, bool patient) noexcept {
     locked hold(sched.lock);
     if (mp->on_idle_list) return true;
     if (mp->waits_for_p) {                           // its goroutine would go on outside: never
+      if (mp->hands_on.load(acquire)) return false;  // [order] acquire: pairs with wait_for_p_here()
       mp->waits_for_p = false;
       mp->current->status.store(g_status::running, relaxed);   // [order] relaxed: read when all have settled
       count_lost(mp);
@@ -145,11 +146,11 @@ bool settle(machine* mp, bool patient) noexcept {
   if (!patient)
     printer() << "weft: thread " << mp->thread_id << " still runs foreign code at the end of run();"
               << " it stops at its next call of Weft\n";
-  // Its P may be gone already, for good (retake.cpp); but a stop of the world would give it back.
-  const bool is_stray = mp->lease.look().state() == lease_state::taken && !helper_may_stop_world();
-  if (!is_stray && claim_p(mp) == nullptr) return false;
-  lose(mp);
-  return true;
+  // Its P may be gone already, for good (retake.cpp); but a stop of the world would give it back. None begins
+  // any more: who is not at it now has seen, or will see, the end.
+  const bool for_good = !helper_may_stop_world();
+  const bool is_stray = for_good && mp->lease.look().state() == lease_state::taken;
+  return (is_stray || claim_p(mp) != nullptr) && lose(mp);
 }
 
 void settle_all() noexcept {
@@ -158,7 +159,7 @@ void settle_all() noexcept {
     bool all = true;
     const bool patient = os::nanotime() < deadline;
     for (machine* mp = sched.all_ms; mp != nullptr; mp = mp->next_machine) all &= settle(mp, patient);
-    if (all && !helper_may_stop_world()) {
+    if (all && !helper_may_stop_world() && !sysmon_looks()) {
       locked hold(sched.lock);
       // An M that comes up now goes straight to the idle list. A ticket may be on its way without an M: with
       // sysmon, or a foreign thread that called go().
@@ -243,7 +244,8 @@ void stay_behind(machine* mp) noexcept {
 // Inside, on the main goroutine's stack.
 void end_main(goroutine* gp) noexcept {
   if (gp->exiting) return;                           // this_goroutine::exit(): the others go on
-  sched.ended.store(true, release);                  // [order] release: pairs with find_runnable()
+  // [order] seq_cst: a release for find_runnable(); and sysmon and the helper say what they are at, then look
+  sched.ended.store(true, seq_cst);
   for (std::uint32_t i = 0; i < sched.maxprocs.load(relaxed); ++i) {
     processor* pp = &sched.processors[i];
     pp->attention.fetch_or(attend_stop, release);

@@ -61,12 +61,12 @@ long blocked_in(std::int32_t thread_id) noexcept {
     for (const char* p = buffer; *p >= '0' && *p <= '9'; ++p) number = number * 10 + (*p - '0');
     return number;
   }
-  if (read_task_file(thread_id, "/stat", buffer, sizeof buffer) <= 0) return blocked_in_fault;
+  if (read_task_file(thread_id, "/stat", buffer, sizeof buffer) <= 0) return blocked_unknown;
   const char* p = after_name(buffer);
-  return p != nullptr && p[0] == ' ' && p[1] == 'R' ? not_blocked : blocked_in_fault;
+  return p != nullptr && p[0] == ' ' && p[1] == 'R' ? not_blocked : blocked_unknown;
 }
 
-bool is_wait_for_lock(long call) noexcept { return call == SYS_futex; }
+bool is_wait_for_lock(long call) noexcept { return call == SYS_futex || call == blocked_unknown; }
 
 std::size_t stack_limit() noexcept {
   rlimit limit{};

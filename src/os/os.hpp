@@ -44,11 +44,12 @@ int start_thread(const char* name, void (*body)(void*), void* arg, bool block_si
 void name_thread(const char* name) noexcept;            // of the calling thread, at most 15 bytes
 std::int64_t thread_cpu_time(std::int32_t thread_id) noexcept;   // of one of this process; negative: gone
 int count_threads() noexcept;                           // tasks of this process; negative without /proc
-// What a thread of this process is blocked in: the number of a system call, or one of these. not_blocked: it
-// runs, or waits for a CPU. blocked_unknown: the kernel does not say in what; without /proc, not even whether.
+// What a thread of this process is blocked in: the number of a system call, or one of these.
+// not_blocked: it runs, or waits for a CPU. blocked_unknown: in what, the kernel does not say; without /proc,
+// not even whether.
 enum : long { blocked_in_fault = -1, not_blocked = -2, blocked_unknown = -3 };
 long blocked_in(std::int32_t thread_id) noexcept;
-bool is_wait_for_lock(long call) noexcept;                   // a futex, perhaps: who holds the lock must go on
+bool is_wait_for_lock(long call) noexcept;                   // a futex, perhaps: its holder must go on
 inline bool thread_is_running(std::int32_t id) noexcept { return blocked_in(id) == not_blocked; }
 std::size_t stack_limit() noexcept;                     // `ulimit -s` in bytes; 0: unlimited
 

@@ -84,9 +84,9 @@ bool give_back_p(machine* mp, processor* pp) noexcept {
 
 namespace {
 
-// The P is gone. Leaves `taken`, so that nobody gives it back behind our back; under the lock, since the end of
-// a world decides there that the M is lost. Back from a call that was long: an idle P will do, without a turn in
-// the queue. False: look again.
+// The P is gone. Leaves `taken`, so that nobody gives it back behind our back; under the lock, since the end
+// of a world decides there that the M is lost. Back from a call that was long: an idle P will do, without a
+// turn in the queue. False: look again.
 bool come_back(machine* mp, lease_word::value seen) noexcept {
   locked hold(sched.lock);
   const lease_word::value none = seen.next(lease_state::none);
@@ -143,6 +143,7 @@ void wait_for_p_here(machine* mp) noexcept {
     mp->waits_for_p = true;
     mp->hands_on.store(true, relaxed);               // [order] relaxed: under the lock
   }
+  mp->begins_left = 0;
   sched.threads_stopped.fetch_add(1, relaxed);       // [order] relaxed, both: a heuristic
   if (mp->pp != nullptr)
     hand_off_p(release_p(mp));

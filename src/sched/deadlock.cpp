@@ -58,6 +58,8 @@ bool something_may_come() noexcept {
 void check_dead() noexcept {
   // [order] relaxed, all of these: written under the lock, or by an M that is awake or went idle under it.
   if (!sched.running.load(relaxed) || sched.ended.load(relaxed) || sched.stopping.load(relaxed)) return;
+  // The cheapest question first. A P that is not idle has an M, or is on its way to one that will come here.
+  if (sched.idle.look().idle_processors() != sched.maxprocs.load(relaxed)) return;
   const std::uint32_t asleep = static_cast<std::uint32_t>(sched.idle_ms.size()) + sched.locked_idle;
   if (sched.machine_count > asleep || sched.threads_coming != 0) return;
   if (sched.global.size() != 0 || something_may_come()) return;

@@ -223,6 +223,15 @@ bool wait_in_poller(machine* mp, runnable& found) noexcept {
   return true;
 }
 
+// schedule() asks (must_stay_free), once in a while.
+bool asks_before_it_begins(machine* mp, const goroutine* gp) noexcept {
+  // [order] relaxed: a heuristic
+  if (gp->is_started() || sched.threads_stopped.load(relaxed) == 0) return false;
+  if (mp->begins_left == 0) return true;
+  --mp->begins_left;
+  return false;
+}
+
 }  // namespace
 
 bool somebody_has_work() noexcept {
@@ -248,9 +257,7 @@ goroutine* take_next(machine* mp) noexcept {
   const run_queue::taken next = pp->queue.get();
   if (next.gp == nullptr) return nullptr;
   if (!next.inherits_slice) ++pp->schedtick;
-  // [order] relaxed: a heuristic; schedule() looks closer
-  const bool asks = !next.gp->is_started() && sched.threads_stopped.load(relaxed) != 0;
-  if (next.gp->bound != nullptr || asks) [[unlikely]] {
+  if (next.gp->bound != nullptr || asks_before_it_begins(mp, next.gp)) [[unlikely]] {
     mp->picked = next.gp;
     return nullptr;
   }

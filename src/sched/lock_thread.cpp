@@ -4,10 +4,45 @@
 //   it becomes runnable   it goes through the normal queues; the M that picks it
 //                         gives its P to the locked M and sleeps          start_locked_m
 //   it ends locked        the thread is not used again (its state may be changed): it sleeps for ever
+//
+// Both hand-overs are answered within a microsecond, where a locked and another goroutine speak with each
+// other. A futex costs each side several. So whoever has given a P away looks for a short while whether it
+// comes back, before it sleeps; as long as that pays (wait_awhile_for_p).
+#include "os/linux/pause.hpp"
+#include "os/os.hpp"
 #include "sched/sched.hpp"
 #include "weft/this_goroutine.hpp"
 
 namespace weft::inline v0::rt {
+namespace {
+
+constexpr int looks = 100, pauses = 4;               // in all 2 to 20 us, as the CPU pauses
+constexpr std::uint32_t futile_max = 10;             // futile waits in a row; the next 2^n are not made
+
+// mp stands where a giver finds it.
+bool comes_back(const machine* mp) noexcept {
+  for (int i = 0; i < looks; ++i) {
+    // [order] relaxed: take_next_p() looks again
+    if (mp->next_pp.load(relaxed) != nullptr) return true;
+    os::cpu_pause(pauses);
+  }
+  return false;
+}
+
+}  // namespace
+
+void wait_awhile_for_p(machine* mp) noexcept {
+  if (!os::several_cpus()) return;
+  if (mp->waits_skipped + 1 < (1u << mp->futile_waits)) {
+    ++mp->waits_skipped;
+    return;
+  }
+  mp->waits_skipped = 0;
+  if (comes_back(mp))
+    mp->futile_waits = 0;
+  else if (mp->futile_waits < futile_max)
+    ++mp->futile_waits;
+}
 
 void start_locked_m(machine* mp, goroutine* gp) noexcept {
   machine* owner = gp->bound;
@@ -17,11 +52,14 @@ void start_locked_m(machine* mp, goroutine* gp) noexcept {
     locked hold(sched.lock);
     const bool waits = !owner->lost.load(relaxed) && (owner->waits_for_p || owner->locked_gp == gp);
     owner->waits_for_p = false;
-    if (waits) leave_next_p(owner, release_p(mp));
+    if (waits) {
+      leave_next_p(owner, release_p(mp));
+      begin_settling(mp);                            // the P may be here again before we lie in the idle list
+    }
   }
   if (mp->pp != nullptr) return;
   owner->park_note.wake();   // without the lock: the kernel may run it at once, and us much later
-  stop_m(mp);
+  stop_m(mp, true);
 }
 
 void stop_locked_m(machine* mp) noexcept {
@@ -39,6 +77,7 @@ void stop_locked_m(machine* mp) noexcept {
     ++sched.locked_idle;
     check_dead();
   }
+  wait_awhile_for_p(mp);
   processor* pp;
   do mp->park_note.sleep();
   // [order] acquire: pairs with end_main()

@@ -90,8 +90,8 @@ void on_interrupt() noexcept {
 // What TSan does with a signal is to deliver it at the next call of libc, and a loop has none.
 bool may_interrupt() noexcept { return !sanitizer::thread && !current_settings().asyncpreemptoff; }
 
-// The thread may have gone on, or ended, since it was looked at: once more, then. What is left is a signal to a
-// thread that does not expect one: the handler finds the gate odd, or no M.
+// The thread may have gone on, or ended, since it was looked at: once more, then. What is left is a signal to
+// a thread that does not expect one: the handler finds the gate odd, or no M.
 bool interrupt(machine* mp, stay_outside& stay, std::int64_t now) noexcept {
   if (mp->gate.look() != stay.gate || !os::interrupt_thread(mp->thread_id)) return false;
   stay.interrupted = now;
@@ -176,6 +176,7 @@ bool thread_for(processor* pp) noexcept {
 // until the template thread has made an M; and that may have to wait for a lock that a stopped thread holds.
 bool must_stay_free(machine* mp) noexcept {
   constexpr std::uint32_t most_passed_over = 1000;   // in a row: then those threads are elsewhere
+  constexpr std::uint32_t begins_unasked = 64;       // short ones, as a rule; the first long one is the last
   // [order] relaxed: a heuristic
   if (sched.threads_stopped.load(relaxed) != 0 && mp->passed_over < most_passed_over) {
     const std::int64_t now = os::nanotime();
@@ -187,6 +188,7 @@ bool must_stay_free(machine* mp) noexcept {
     }
   }
   mp->passed_over = 0;
+  mp->begins_left = begins_unasked;
   return false;
 }
 

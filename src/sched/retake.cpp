@@ -23,7 +23,7 @@ namespace weft::inline v0::rt {
 namespace {
 
 constexpr std::int64_t long_call = 10'000'000;       // then the P is taken even if nobody waits for it
-constexpr std::int64_t clock_alone = 3'000'000;      // so long it must stand where the kernel says nothing more
+constexpr std::int64_t clock_alone = 3'000'000;      // so long it must stand where the kernel says no more
 bool thread_was_first = false;                       // at the last hand-on; sysmon only
 
 // Go's rule: an idle P or a spinner would do for whatever comes, until the call has become a long one. And

@@ -73,7 +73,7 @@ void free_machine(machine* mp) noexcept;
 
 // ---- schedule.cpp ----
 void schedule(machine* mp) noexcept;           // on g0; returns when the thread is spoilt
-void stop_m(machine* mp) noexcept;             // sleeps in the idle list until somebody gives it a P
+void stop_m(machine* mp, bool p_comes_back = false) noexcept;   // in the idle list until it is given a P
 void acquire_p(machine* mp, processor* pp) noexcept;
 void acquire_p_as_spinner(machine* mp, processor* pp) noexcept;   // an idle one: looks for work with it
 processor* release_p(machine* mp) noexcept;    // the M's P, now nobody's
@@ -179,6 +179,7 @@ bool must_stay_free(machine* mp) noexcept;     // it may not begin a goroutine n
 // ---- lock_thread.cpp ----
 void start_locked_m(machine* mp, goroutine* gp) noexcept;   // gives mp's P to gp's bound M, then sleeps
 void stop_locked_m(machine* mp) noexcept;                   // mp's locked goroutine is parked: sleeps with it
+void wait_awhile_for_p(machine* mp) noexcept;               // that it has just given away
 void lock_thread(machine* mp) noexcept;                     // one level more for the current goroutine
 void end_locked(machine* mp, goroutine* gp) noexcept;       // it ended while locked: its thread goes with it
 

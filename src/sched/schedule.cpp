@@ -77,7 +77,7 @@ processor* release_p(machine* mp) noexcept {
   return pp;
 }
 
-void stop_m(machine* mp) noexcept {
+void stop_m(machine* mp, bool p_comes_back) noexcept {
   WEFT_CHECK(mp->pp == nullptr && !mp->spinning);
   {
     locked hold(sched.lock);
@@ -89,6 +89,7 @@ void stop_m(machine* mp) noexcept {
     mp->on_idle_list = true;
     check_dead();
   }
+  if (p_comes_back) wait_awhile_for_p(mp);
   processor* pp;
   do mp->park_note.sleep();   // it may hold a wake from an earlier sleep: what counts is the P
   while ((pp = take_next_p(mp)) == nullptr);

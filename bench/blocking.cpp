@@ -1,5 +1,5 @@
-// blocking.cpp — goroutines that keep their thread. System calls announced to the scheduler: what a short one
-// costs, what long ones leave to others. Loops: how late is a goroutine that has to do beside them.
+// blocking.cpp — system calls announced to the scheduler: what a short one costs, what long ones leave to
+// others. And goroutines that are locked to their thread: a hand-over.
 #include "weft/blocking.hpp"
 
 #include <sys/syscall.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "report.hpp"
+#include "weft/chan.hpp"
 #include "weft/go.hpp"
 #include "weft/runtime.hpp"
 #include "weft/this_goroutine.hpp"
@@ -26,6 +27,41 @@ void syscall_short() {
   const auto start = clock::now();
   for (long i = 0; i < n; ++i) weft::blocking([] { return syscall(SYS_getppid); });
   report("syscall_short").ops(n, clock::now() - start);
+}
+
+// In turns, so that both see the same machine.
+void announced_call() {
+  constexpr int rounds = 201, calls = 20'000;
+  const auto time_each = [](auto call) {
+    const auto start = clock::now();
+    for (int i = 0; i < calls; ++i) call();
+    return std::chrono::duration<double, std::nano>(clock::now() - start).count() / calls;
+  };
+  const auto call = [] { return syscall(SYS_getppid); };
+  std::vector<double> bare, more;
+  for (int r = 0; r < rounds; ++r) {
+    bare.push_back(time_each(call));
+    more.push_back(time_each([&] { return weft::blocking(call); }) - bare.back());
+  }
+  report("announced_call")
+      .figure("bare_ns", percentile(bare, 0.5), 1)
+      .figure("more_ns", percentile(more, 0.5), 1);
+}
+
+void locked_pingpong() {
+  constexpr int n = 200'000;
+  auto there = weft::make_chan<int>(), back = weft::make_chan<int>();
+  weft::go([=] {
+    while (auto v = there.recv()) back.send(*v);
+  });
+  weft::thread_lock here;
+  const auto start = clock::now();
+  for (int i = 0; i < n; ++i) {
+    there.send(i);
+    back.recv();
+  }
+  report("locked_pingpong").ops(n, clock::now() - start);
+  there.close();
 }
 
 void blocking_64() {
@@ -48,33 +84,6 @@ void blocking_64() {
   for (; clock::now() - start < 1s; ++yields) weft::this_goroutine::yield();
   stop = true;
   report("blocking_64").ops(yields, clock::now() - start).figure("calls", static_cast<double>(calls));
-  all.wait();
-}
-
-void preempt_ticker() {
-  constexpr int ticks = 100, loops_per_processor = 4;
-  std::atomic<bool> stop{false};
-  weft::wait_group all;
-  for (int i = 0; i < loops_per_processor * weft::maxprocs(); ++i) {
-    all.add(1);
-    weft::go([&] {
-      for (volatile int x = 0; !stop.load(std::memory_order_relaxed);)
-        for (int k = 0; k < 1'000'000; ++k) x = x + k;
-      all.done();
-    });
-  }
-  std::vector<double> late_ms;
-  for (int i = 0; i < ticks; ++i) {
-    const auto start = clock::now();
-    weft::this_goroutine::sleep_for(1ms);
-    late_ms.push_back(std::chrono::duration<double, std::milli>(clock::now() - start).count() - 1);
-  }
-  stop = true;
-  std::sort(late_ms.begin(), late_ms.end());
-  report("preempt_ticker")
-      .figure("late_ms_p50", late_ms[50], 2)
-      .figure("late_ms_p90", late_ms[90], 2)
-      .figure("late_ms_max", late_ms.back(), 2);
   all.wait();
 }
 

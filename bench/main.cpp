@@ -39,6 +39,9 @@ std::span<const workload> all() noexcept {
       {"mutex_1", tuning, "one goroutine, 20,000,000 uncontended lockings", mutex_1},
       {"chan_local", tuning, "20,000,000 values from a goroutine to itself", chan_local},
       {"select_local", tuning, "a two-case select whose first case is ready, 10,000,000 times", select_local},
+      {"announced_call", tuning, "what weft::blocking() adds to a getppid call", announced_call},
+      {"locked_pingpong", tuning, "200,000 round trips, one side locked to its thread", locked_pingpong},
+      {"compute_64", tuning, "64 loops that share the processors: what it costs", compute_64},
       {"idle_cpu", tuning, "CPU while 1,000 goroutines wait and nothing happens", idle_cpu},
       {"sleepers_1m", tuning, "CPU while 1,000,000 goroutines are in one 10 s sleep each", sleepers_1m},
   };

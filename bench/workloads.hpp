@@ -49,8 +49,12 @@ void idle_cpu();
 void sleepers_1m();
 // blocking.cpp
 void syscall_short();
+void announced_call();
 void blocking_64();
+void locked_pingpong();
+// loops.cpp
 void preempt_ticker();
+void compute_64();
 // memory.cpp
 void mem_1m();
 

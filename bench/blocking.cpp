@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 void syscall_short() {
   constexpr long n = 5'000'000;
   const auto start = clock::now();
-  for (long i = 0; i < n; ++i) weft::blocking([] { return syscall(SYS_getppid); });
+  for (long i = 0; i < n; ++i) weft::blocking([] { return ::getppid(); });
   report("syscall_short").ops(n, clock::now() - start);
 }
 
@@ -37,7 +37,7 @@ void announced_call() {
     for (int i = 0; i < calls; ++i) call();
     return std::chrono::duration<double, std::nano>(clock::now() - start).count() / calls;
   };
-  const auto call = [] { return syscall(SYS_getppid); };
+  const auto call = [] { return ::getppid(); };
   std::vector<double> bare, more;
   for (int r = 0; r < rounds; ++r) {
     bare.push_back(time_each(call));

@@ -15,6 +15,8 @@
 
 namespace weft::inline v0 {
 
+namespace rt { struct machine; }
+
 namespace detail {
 
 // What is known about the calls made at one place.
@@ -30,8 +32,11 @@ class [[nodiscard]] blocking_scope {
   blocking_scope& operator=(const blocking_scope&) = delete;
 
  private:
+  void begin_long(rt::machine* mp) noexcept;   // the calls made here have been long
+  void note_end(rt::machine* mp) noexcept;
+
   call_site& site_;
-  std::int64_t handed_on_at_ = 0;           // 0: not handed on
+  std::int64_t began_at_ = 0;               // ns; 0: not noted
 };
 
 }  // namespace detail

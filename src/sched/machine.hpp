@@ -9,6 +9,7 @@
 #include "base/lock_rank.hpp"
 #include "base/note.hpp"
 #include "base/random.hpp"
+#include "sched/announcement.hpp"
 #include "sched/goroutine.hpp"
 #include "sched/lease.hpp"
 
@@ -19,6 +20,7 @@ struct processor;
 struct stay_outside {                 // sysmon's notes about one (retake.cpp, preempt.cpp)
   std::uint64_t gate = 0;
   std::int64_t since = 0;
+  std::uint64_t announced = 0;
   std::int64_t cpu_time = -1;
   std::int64_t interrupted = 0;       // when it was sent the signal; 0: was not
 };
@@ -33,8 +35,7 @@ struct alignas(cache_line) machine {
   commit_fn commit = nullptr;         // left by the goroutine that switched away last (park.hpp)
   void* commit_arg = nullptr;
   atomic<std::uint32_t> mark{0};      // please look at your P's attention word on the way out
-  static constexpr std::uint64_t nothing_announced = 1;              // odd: no stay outside has this number
-  atomic<std::uint64_t> announced{nothing_announced};                // the stay outside that may block
+  announcement_word announced;        // a call that may block
 
   // ---- its own thread ----
   alignas(cache_line) carried_home home;

@@ -9,7 +9,7 @@
 //   look 3   still s, the clock stands, the kernel says: it is blocked  claim the P, hand it on
 //
 // The clock alone is not enough: on a busy machine a thread that wants to run may stand for 20 ms, and sysmon
-// with it. An announced call (blocking.cpp) is believed at once: look 2 claims.
+// with it. An announced call (blocking.cpp) is believed: the same one at two looks is blocked.
 //
 // The thread does not notice (claim.cpp). When it next enters the runtime it takes an idle P, or waits for
 // one; until then it is a stray (strays.cpp).
@@ -39,7 +39,9 @@ enum class verdict { no, look_again, blocked, blocked_in_lock };
 
 verdict judge(processor* pp, stay_outside& stay, std::int64_t now) noexcept {
   machine* mp = pp->seen_m;
-  if (mp->announced.load(relaxed) == stay.gate) return verdict::blocked;   // [order] relaxed: a hint
+  const std::uint64_t before = stay.announced;
+  stay.announced = mp->announced.look();
+  if (stay.announced == before && announcement_word::goes_on(before, stay.gate)) return verdict::blocked;
   const std::int64_t used = os::thread_cpu_time(mp->thread_id);
   const bool first = stay.cpu_time < 0, stands = used == stay.cpu_time;
   stay.cpu_time = used;
@@ -66,7 +68,7 @@ bool meet_again(processor* pp, std::int64_t now) noexcept {
   const std::uint64_t gate = mp != nullptr ? mp->gate.look() : 1;
   if (gate_word::is_outside(gate) && pp->seen_m == mp && pp->seen_stay.gate == gate) return true;
   pp->seen_m = gate_word::is_outside(gate) ? mp : nullptr;
-  pp->seen_stay = {gate, now};
+  pp->seen_stay = {gate, now, mp != nullptr ? mp->announced.look() : 0};
   return false;
 }
 

@@ -166,6 +166,16 @@ TEST(blocking, KeepsItsThread) {
   });
 }
 
+// Also where nobody waits for the processor, so that it is never handed on.
+TEST(blocking, APlaceOfShortCallsBecomesShortAgain) {
+  for_each_procs([] {
+    weft::detail::call_site site;
+    site.long_calls = 8;
+    for (int i = 0; i < 100'000 && site.long_calls != 0; ++i) weft::detail::blocking_scope a_short_call(site);
+    EXPECT_EQ(site.long_calls, 0);
+  });
+}
+
 TEST(blocking, TheCallMayUseWeft) {
   for_each_procs([] {
     auto c = weft::make_chan<int>();

@@ -1,6 +1,7 @@
 // preempt.cpp — end the slice of a goroutine that others wait for. Proof: docs/preemption.md.
 //
-//   slice        10 ms without a new slice and somebody waits; or a timer is due that nobody runs
+//   slice        10 ms without a new slice and somebody waits; 1 ms without a call of ours, and somebody
+//     │          from outside waits (is_kept_waiting); or a timer is due that nobody runs
 //     │
 //   over         the attention bit and the mark are set: the next crossing of the gate answers (leave_slow,
 //     │          leave_parking_slow), and so does the next switch
@@ -28,7 +29,8 @@ namespace {
 
 constexpr std::int64_t us = 1'000, ms = 1'000'000;
 constexpr std::int64_t patience = 200 * us;          // a goroutine that makes calls of ours answers by itself
-constexpr std::int64_t short_slice = 100 * us;
+constexpr std::int64_t full_slice = 10 * ms, early_slice = 1 * ms, short_slice = 100 * us;
+constexpr std::uint32_t long_ones = 4;               // for each P: more of them, and slices are full ones
 constexpr std::int64_t growth_pause = 20 * ms;       // beyond the soft limit: one thread more in this time
 constexpr std::uint32_t soft_limit = 256;            // threads that wait for their next turn; or 4 for each P
 
@@ -36,16 +38,27 @@ atomic<bool> creation_is_blocked{false};             // written by sysmon (look_
 
 bool in_a_hurry() noexcept { return creation_is_blocked.load(relaxed); }   // [order] relaxed: a hint
 
+// Who comes from outside, from another thread or the kernel, waits in the global queue, and may need little.
+// Not among many long computations: short slices would cost all of them, and gain nothing. And not who waits
+// in the ring: 16 goroutines that share a mutex would be interrupted with the mutex in their hands.
+bool is_kept_waiting() noexcept {
+  const std::uint32_t threads = sched.global.threads();
+  // [order] relaxed: only a stop changes it
+  return sched.global.size() != threads && threads < long_ones * sched.maxprocs.load(relaxed);
+}
+
 std::int64_t slice_length() noexcept {
   const int us_wanted = current_settings().slice_us;
-  return in_a_hurry() ? short_slice : us_wanted > 0 ? us_wanted * us : 10 * ms;
+  return in_a_hurry() ? short_slice : us_wanted > 0 ? us_wanted * us : full_slice;
 }
 
 // Never when nobody waits. Work elsewhere counts: in the ring of a P whose goroutine cannot be made to leave
 // it, say. Who comes to the end of a slice takes from there (fetch_for_slice).
 bool is_over(processor* pp, std::int64_t now, bool stands) noexcept {
   if (now - pp->seen_when >= slice_length() && somebody_has_work()) return true;
-  return stands && pp->timers.earliest() <= now && sched.idle.look().idle_processors() == 0;
+  if (!stands) return false;
+  if (now - pp->seen_stay.since >= early_slice && is_kept_waiting()) return true;
+  return pp->timers.earliest() <= now && sched.idle.look().idle_processors() == 0;
 }
 
 void ask(processor* pp) noexcept {
@@ -113,6 +126,12 @@ bool look_at_template(std::int64_t now) noexcept {
   const bool blocked = creator != 0 && os::is_wait_for_lock(os::blocked_in(creator));
   creation_is_blocked.store(blocked && sched.global.threads() != 0, relaxed);
   return in_a_hurry();
+}
+
+std::int64_t next_look(const processor* pp) noexcept {
+  if (pp->seen_m == nullptr) return os::forever;     // it comes to a switch by itself
+  const std::int64_t timer = pp->timers.earliest();
+  return is_kept_waiting() ? std::min(timer, pp->seen_stay.since + early_slice) : timer;
 }
 
 bool preempt(processor* pp, std::int64_t now, bool stands) noexcept {

@@ -14,6 +14,7 @@ void install_preemption() noexcept;            // outside, at the first run()
 bool may_interrupt() noexcept;                 // signals are sent
 bool interrupt(machine* mp, stay_outside& stay, std::int64_t now) noexcept;   // false: it has gone on
 bool preempt(processor* pp, std::int64_t now, bool stands) noexcept;   // true: did something, look again soon
+std::int64_t next_look(const processor* pp) noexcept;  // when something is due that the P may not come to
 
 bool look_at_template(std::int64_t now) noexcept;      // true: slices are short for now
 

@@ -21,7 +21,7 @@ constexpr std::int64_t us = 1'000, ms = 1'000'000, s = 1'000'000'000;
 constexpr std::int64_t sleep_min = 20 * us, sleep_max = 10 * ms;
 constexpr int idle_rounds_before_backoff = 50;
 constexpr int all_idle_rounds_before_deep_sleep = 150;   // 1.5 s: free stacks are given back after 0.5 s
-constexpr std::int64_t timer_patience = 500 * us;   // a P that switches runs its timers itself
+constexpr std::int64_t patience = 500 * us;   // a P that switches runs its timers itself
 constexpr std::int64_t scavenge_period = 100 * ms, scavenge_period_busy = 20 * ms;  // while something is left
 
 note sysmon_note;
@@ -32,7 +32,7 @@ struct sysmon_state {
   std::int64_t delay = sleep_min;
   int idle_rounds = 0;
   int all_idle_rounds = 0;
-  std::int64_t next_timer = os::forever;             // of the Ps whose Ms are outside
+  std::int64_t next_look = os::forever;              // at Ps whose Ms are outside: a timer, a slice's end
   std::int64_t last_trace = 0, last_procs = 0, last_scavenge = 0;
 };
 
@@ -55,14 +55,13 @@ bool look_at(processor* pp, std::int64_t now) noexcept {
 // Which timers need us: those of a P that does not switch, and nobody waits in the poller.
 bool look_at_all(sysmon_state& m, std::int64_t now) noexcept {
   bool did = look_at_template(now), overdue = false;
-  m.next_timer = os::forever;
+  m.next_look = os::forever;
   const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
   for (std::uint32_t i = 0; i < n; ++i) {
     processor* pp = &sched.processors[i];
     did |= look_at(pp, now);
-    const std::int64_t when = pp->timers.earliest();
-    overdue |= when <= now;
-    if (pp->seen_m != nullptr && when < m.next_timer) m.next_timer = when;
+    overdue |= pp->timers.earliest() <= now;
+    m.next_look = std::min(m.next_look, next_look(pp));
   }
   if (overdue && !sched.polling.load(relaxed)) wake_p();   // [order] relaxed: seen a round later at worst
   return did | look_at_strays(now);
@@ -117,8 +116,8 @@ void rest(sysmon_state& m) noexcept {
     m.delay = sleep_min;
     return;
   }
-  const std::int64_t until_timer = m.next_timer == os::forever ? m.delay : m.next_timer - os::nanotime();
-  os::sleep_ns(std::min(m.delay, std::max(until_timer, timer_patience)));
+  const std::int64_t until_look = m.next_look == os::forever ? m.delay : m.next_look - os::nanotime();
+  os::sleep_ns(std::min(m.delay, std::max(until_look, patience)));
 }
 
 }  // namespace

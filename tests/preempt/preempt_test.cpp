@@ -4,6 +4,7 @@
 // slices of 10 ms, and of 200 us.
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -91,6 +92,36 @@ TEST(preempt, LoopsThatWaitForEachOther) {
     });
     chain.wait();
     EXPECT_TRUE(set[static_cast<std::size_t>(n)]);
+  });
+}
+
+// Who comes from outside does not wait for a whole slice of every loop.
+TEST(preempt, AnAnswerToAThreadDoesNotWaitForWholeSlices) {
+  for_each_procs([](int procs) {
+    if (procs > 2) return;                           // more than there may be CPUs: the loops slow each other
+    constexpr int answers = 51;
+    std::atomic<bool> stop{false};
+    auto asked = weft::make_chan<int>(), answered = weft::make_chan<int>();
+    crowd loops(procs, [&](int) { spin_until(stop); });
+    weft::go([=] {
+      while (auto i = asked.recv()) answered.send(*i);
+    });
+    std::vector<double> ms;
+    std::thread client([&] {
+      for (int i = 0; i < answers; ++i) {
+        std::this_thread::sleep_for(3ms);
+        const auto start = std::chrono::steady_clock::now();
+        asked.send(i);
+        answered.recv();
+        ms.push_back((std::chrono::steady_clock::now() - start) / 1.0ms);
+      }
+      stop = true;
+      asked.close();
+    });
+    loops.wait();
+    client.join();
+    std::sort(ms.begin(), ms.end());
+    EXPECT_LT(ms[answers / 2], 6 * weft_test::slowdown);   // 0.4; 9 and more with whole slices
   });
 }
 

@@ -66,6 +66,16 @@ class stack_list {
     if (x) { head_ = x->*Next; --size_; }
     return x;
   }
+  // The n below the topmost `depth`, into an array: O(depth + n). There are so many.
+  void take_below(std::size_t depth, T** into, std::size_t n) noexcept {
+    T** at = &head_;
+    for (; depth > 0; --depth) at = &((*at)->*Next);
+    for (std::size_t i = 0; i < n; ++i) {
+      into[i] = *at;
+      *at = into[i]->*Next;
+    }
+    size_ -= n;
+  }
 
  private:
   T* head_ = nullptr;

@@ -44,6 +44,7 @@ int start_thread(const char* name, void (*body)(void*), void* arg, bool block_si
 void name_thread(const char* name) noexcept;            // of the calling thread, at most 15 bytes
 std::int64_t thread_cpu_time(std::int32_t thread_id) noexcept;   // of one of this process; negative: gone
 int count_threads() noexcept;                           // tasks of this process; negative without /proc
+bool thread_exists(std::int32_t thread_id) noexcept;    // in this process
 // What a thread of this process is blocked in: the number of a system call, or one of these.
 // not_blocked: it runs, or waits for a CPU. blocked_unknown: in what, the kernel does not say; without /proc,
 // not even whether.

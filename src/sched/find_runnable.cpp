@@ -9,7 +9,8 @@
 //       4 every 61st slice: one from the global queue;              9 sleep in the poller, until a timer
 //       5 run_next, the ring, a batch from the global queue        10 sleep in the idle list
 //
-// Called by an M with a P (or without one, after a stop: it then sleeps until it gets one). Step 8 is one
+// Called by an M with a P (or without one, after a stop: it then sleeps until it gets one). Its thread may
+// find in its sleep that nobody needs it any more: then there is no goroutine (threads.cpp). Step 8 is one
 // half of the race between going to sleep and submitting work, the other is wake_p(). Proof: docs/parking.md.
 #include <algorithm>
 
@@ -274,10 +275,12 @@ goroutine* quick_look(machine* mp) noexcept {
 runnable find_runnable(machine* mp) noexcept {
   for (;;) {
     if (sched.ended.load(acquire)) [[unlikely]] {    // [order] acquire: pairs with end_world()
+      if (mp->thread_ends) return {nullptr, false};
       leave_world(mp);
       continue;
     }
     if (mp->pp == nullptr) {
+      if (mp->thread_ends) return {nullptr, false};
       stop_m(mp);
       continue;
     }

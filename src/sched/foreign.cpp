@@ -1,6 +1,12 @@
 // foreign.cpp — M records, and the threads that the runtime did not start.
 //
 // Such a thread gets a record, with a thread-backed G, at its first call, and gives both back when it ends.
+//
+// I1  a record is never unmapped: claims and dumps may look at one at any time (docs/threads.md)
+// I2  its gate and its lease go on counting with the next thread, so a number that somebody has seen names
+//     one stay and one possession for ever
+// I3  an M's record goes to an M again. Whoever gives an M a P wakes its note after the lock, perhaps much
+//     later, when another thread has the record: an M looks what it was woken for, a foreign thread does not
 #include <pthread.h>
 
 #include <new>
@@ -11,10 +17,9 @@
 namespace weft::inline v0::rt {
 namespace {
 
-// Records are never unmapped: claims and dumps may look at one at any time (docs/threads.md).
 struct {
   ranked_lock<lock_rank::slab> lock;
-  stack_list<machine, &machine::link> free;
+  stack_list<machine, &machine::link> free[2];       // of foreign threads, of Ms
   std::byte* chunk = nullptr;
   std::size_t left = 0;
 } records;
@@ -38,12 +43,12 @@ void forget_thread(void* p) noexcept {               // pthread's destructor, on
 
 }  // namespace
 
-machine* new_machine() noexcept {
+machine* new_machine(bool foreign) noexcept {
   machine* mp;
   bool fresh = false;
   {
     locked hold(records.lock);
-    mp = records.free.pop();
+    mp = records.free[!foreign].pop();
     if (mp == nullptr) {
       if (records.left < sizeof(machine)) {
         records.chunk = static_cast<std::byte*>(os::allocate_pages(chunk_bytes));
@@ -67,16 +72,18 @@ machine* new_machine() noexcept {
 }
 
 void free_machine(machine* mp) noexcept {
-  mp->is_foreign = mp->is_service = mp->thread_is_spoilt = false;
+  const bool foreign = mp->is_foreign;
+  mp->is_foreign = mp->is_service = mp->thread_ends = false;
+  mp->not_needed.store(false, relaxed);              // [order] relaxed: published by the lock
   mp->thread_id = 0;
   locked hold(records.lock);
-  records.free.push(mp);
+  records.free[!foreign].push(mp);
 }
 
 machine* adopt_thread() noexcept {
   runtime_init();
   static const bool have_key = pthread_key_create(&end_of_thread, forget_thread) == 0;
-  machine* mp = new_machine();
+  machine* mp = new_machine(true);
   goroutine* gp = take_goroutine(nullptr);
   if (mp == nullptr || gp == nullptr || !have_key) fatal("out of memory for a thread's record");
   mp->is_foreign = true;

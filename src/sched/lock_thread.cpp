@@ -3,7 +3,7 @@
 //   a locked G parks      its M gives the P away and sleeps              stop_locked_m
 //   it becomes runnable   it goes through the normal queues; the M that picks it
 //                         gives its P to the locked M and sleeps          start_locked_m
-//   it ends locked        the thread is not used again (its state may be changed): it sleeps for ever
+//   it ends locked        the thread is not used again (its state may be changed): it ends
 //
 // Both hand-overs are answered within a microsecond, where a locked and another goroutine speak with each
 // other. A futex costs each side several. So whoever has given a P away looks for a short while whether it
@@ -94,7 +94,7 @@ void stop_locked_m(machine* mp) noexcept {
 void end_locked(machine* mp, goroutine* gp) noexcept {
   gp->bound = nullptr;
   gp->lock_depth = 0;
-  mp->thread_is_spoilt = true;                       // schedule() retires it once it stands on g0
+  mp->thread_ends = true;                            // schedule() retires it once it stands on g0
 }
 
 void lock_thread(machine* mp) noexcept {

@@ -52,11 +52,12 @@ struct alignas(cache_line) machine {
   bool is_foreign = false;
   bool is_service = false;            // template, sysmon, helper
   atomic<bool> interrupted{false};    // in the signal handler (preempt.cpp): its thread may hold any lock
-  bool thread_is_spoilt = false;      // a locked goroutine ended here: nothing else may run on this thread
+  bool thread_ends = false;           // a locked goroutine has ended, or nobody needs it: no more Gs here
 
   // ---- set by whoever wakes it, before note.wake() ----
   alignas(cache_line) note park_note;
   atomic<processor*> next_pp{nullptr};
+  atomic<bool> not_needed{false};     // it has lain in the idle list for long: it ends (threads.cpp)
 
   // ---- under sched.lock ----
   machine* link = nullptr;            // the idle list, or the threads in the global queue
@@ -77,9 +78,9 @@ struct alignas(cache_line) machine {
   held_locks held;
 
   // ---- constant after its start, or under sched.lock ----
-  machine* next_machine = nullptr;    // all Ms, never freed (docs/threads.md)
+  machine* next_machine = nullptr;    // all records, never unmapped (docs/threads.md)
   std::uint32_t id = 0;
-  std::int32_t thread_id = 0;
+  std::int32_t thread_id = 0;         // 0: no thread has this record just now
   goroutine* locked_gp = nullptr;     // thread_lock: nothing else runs here
   atomic<bool> lost{false};           // its world ended while it was in user code: its next crossing sleeps
   goroutine* thread_gp = nullptr;     // is_foreign: its thread-backed G

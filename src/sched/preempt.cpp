@@ -103,10 +103,10 @@ void on_interrupt() noexcept {
 // What TSan does with a signal is to deliver it at the next call of libc, and a loop has none.
 bool may_interrupt() noexcept { return !sanitizer::thread && !current_settings().asyncpreemptoff; }
 
-// The thread may have gone on, or ended, since it was looked at: once more, then. What is left is a signal to
-// a thread that does not expect one: the handler finds the gate odd, or no M.
+// The thread may have gone on, or ended, since it was looked at: once more, then. What is left is a signal
+// that comes after the stay: the handler finds the gate odd, or no M.
 bool interrupt(machine* mp, stay_outside& stay, std::int64_t now) noexcept {
-  if (mp->gate.look() != stay.gate || !os::interrupt_thread(mp->thread_id)) return false;
+  if (mp->gate.look() != stay.gate || !interrupt_machine(mp)) return false;
   stay.interrupted = now;
   return true;
 }

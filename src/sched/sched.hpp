@@ -47,12 +47,14 @@ struct scheduler {
   global_queue global;
   stack_list<processor, &processor::link> idle_ps;
   stack_list<machine, &machine::link> idle_ms;
+  std::size_t idle_ms_least = 0;               // so many have lain there all the time (end_idle_machines)
   machine* poller_m = nullptr;                 // sleeps in the poller, and may be given a P there
   std::uint32_t settling = 0;                  // Ms without a P that are awake, and go idle next
   std::uint32_t ps_for_settling = 0;           // so many of these shall take an idle P instead
-  machine* all_ms = nullptr;                   // prepend-only, never freed; readable without the lock
+  machine* all_ms = nullptr;                   // prepend-only, never unmapped; readable without the lock
   std::uint32_t machine_count = 0;             // runtime threads that have a record and run goroutines
   std::uint32_t threads_coming = 0;            // asked of the template thread, not yet there
+  std::uint32_t threads_ending = 0;            // in machine_count still, but they run nothing more
   std::uint32_t locked_idle = 0;               // Ms bound to a goroutine that is parked
   std::uint32_t stop_wait = 0;                 // Ps that have not stopped yet
   atomic<bool> stopping{false};                // the world is being stopped or stands
@@ -68,12 +70,12 @@ extern constinit scheduler sched;
 // ---- world.cpp, foreign.cpp ----
 void end_main(goroutine* gp) noexcept;         // the main goroutine has returned (or called exit())
 void runtime_init() noexcept;                  // idempotent; outside
-machine* new_machine() noexcept;               // a record; null when memory has run out
-void free_machine(machine* mp) noexcept;
+machine* new_machine(bool foreign) noexcept;   // a record; null when memory has run out
+void free_machine(machine* mp) noexcept;       // what it was for goes by is_foreign
 
 // ---- schedule.cpp ----
-void schedule(machine* mp) noexcept;           // on g0; returns when the thread is spoilt
-void stop_m(machine* mp, bool p_comes_back = false) noexcept;   // in the idle list until it is given a P
+void schedule(machine* mp) noexcept;           // on g0; returns when the thread ends
+void stop_m(machine* mp, bool p_comes_back = false) noexcept;   // in the idle list, to a P or its end
 void acquire_p(machine* mp, processor* pp) noexcept;
 void acquire_p_as_spinner(machine* mp, processor* pp) noexcept;   // an idle one: looks for work with it
 processor* release_p(machine* mp) noexcept;    // the M's P, now nobody's
@@ -217,7 +219,8 @@ void wake_poller(std::int64_t when) noexcept;  // the M in the poller must wake 
 bool watch_timers(processor* pp) noexcept;     // true when one is due; sees to it that somebody watches
 
 // ---- deadlock.cpp ----
-void check_dead() noexcept;                    // under lock: an M has gone idle
+void check_dead() noexcept;                    // under lock: an M has gone idle, or its thread ends
+void note_thread_end(std::int32_t id) noexcept;   // under lock: the calling M's, not counted any more
 void look_for_deadlock() noexcept;             // the same, without the lock: a foreign thread parks
 
 }  // namespace weft::inline v0::rt

@@ -10,9 +10,13 @@ namespace weft::inline v0::rt {
 
 namespace {
 
-// A locked goroutine has ended here: the thread goes.
+// The thread goes: a locked goroutine has ended here; or it has lain idle for long, then it has no P.
 void retire(machine* mp) noexcept {
   mp->locked_gp = nullptr;
+  {
+    locked hold(sched.lock);
+    ++sched.threads_ending;                          // before the P goes: that may ask for a thread instead
+  }
   if (mp->pp == nullptr) return;
   if (mp->picked != nullptr) put_local(mp->pp, mp->picked);
   mp->picked = nullptr;
@@ -23,7 +27,7 @@ void retire(machine* mp) noexcept {
 
 void schedule(machine* mp) noexcept {
   for (;;) {
-    if (mp->thread_is_spoilt) {
+    if (mp->thread_ends) {
       retire(mp);
       return;
     }
@@ -33,6 +37,7 @@ void schedule(machine* mp) noexcept {
       if (mp->locked_gp != nullptr || mp->pp != nullptr) continue;
     }
     const runnable next = find_runnable(mp);
+    if (next.gp == nullptr) continue;                // the thread ends
     if (mp->spinning) reset_spinning(mp);
     // For one that is bound elsewhere too: or the 61st slice would be the next one's again, and for ever.
     if (!next.inherits_slice) ++mp->pp->schedtick;
@@ -91,8 +96,13 @@ void stop_m(machine* mp, bool p_comes_back) noexcept {
   }
   if (p_comes_back) wait_awhile_for_p(mp);
   processor* pp;
-  do mp->park_note.sleep();   // it may hold a wake from an earlier sleep: what counts is the P
-  while ((pp = take_next_p(mp)) == nullptr);
+  do {
+    mp->park_note.sleep();   // it may hold a wake from an earlier sleep: what counts is the P
+    if ((pp = take_next_p(mp)) != nullptr) break;
+    // [order] acquire: pairs with end_idle_machines()
+    mp->thread_ends = mp->not_needed.load(acquire);
+  } while (!mp->thread_ends);
+  if (pp == nullptr) return;
   sched.coarse_now.store(os::nanotime(), relaxed);   // [order] relaxed: a coarse clock
   acquire_p(mp, pp);
 }

@@ -2,12 +2,13 @@
 //
 // It sleeps 20 us; after 50 rounds without anything to do the sleep doubles each round up to 10 ms (Go's
 // schedule). When all Ps have been idle for a while it sleeps until one is taken from the idle list, or 5 s
-// at a time while the helper has stacks to trim.
+// at a time while the helper has stacks to trim or there are too many idle Ms.
 //
 //   each round   the coarse clock; a P whose M is blocked in foreign code (retake.cpp); a run_next that waits
 //                beside an idle P; a P whose slice is over (preempt.cpp); an overdue timer; threads that run
 //                without a P (strays.cpp)
-//   sometimes    schedtrace, the number of CPUs (1 s), the scavenger (100 ms): wakes the helper
+//   sometimes    schedtrace, the number of CPUs (1 s), the scavenger (100 ms): wakes the helper; Ms that
+//                nobody has needed for long (1 s)
 #include <algorithm>
 
 #include "os/os.hpp"
@@ -33,7 +34,8 @@ struct sysmon_state {
   int idle_rounds = 0;
   int all_idle_rounds = 0;
   std::int64_t next_look = os::forever;              // at Ps whose Ms are outside: a timer, a slice's end
-  std::int64_t last_trace = 0, last_procs = 0, last_scavenge = 0;
+  std::int64_t last_trace = 0, last_procs = 0, last_scavenge = 0, last_machines = 0;
+  std::int64_t machines_due = os::forever;           // when some may have to end
 };
 
 // True when it did something.
@@ -84,6 +86,10 @@ void look_at_clock(sysmon_state& m, std::int64_t now) noexcept {
     work |= helper_scavenge;
   }
   if (work != 0) wake_helper(work);
+  if (now - m.last_machines >= s || now >= m.machines_due) {
+    m.last_machines = now;
+    m.machines_due = end_idle_machines(now);
+  }
 }
 
 bool all_idle() noexcept {
@@ -92,13 +98,16 @@ bool all_idle() noexcept {
 }
 
 // Nothing runs: sleep until an idle P is taken. Dekker with wake_sysmon(): flag, heavy barrier, look again.
-// False: nobody has taken one, but the helper wants its turn.
-bool deep_sleep() noexcept {
+// False: nobody has taken one, but the helper wants its turn, or Ms have to end.
+bool deep_sleep(sysmon_state& m) noexcept {
   in_deep_sleep.store(true, relaxed);                // [order] relaxed: ordered by the barrier pair
   heavy_barrier();
   // [order] relaxed: set by the helper long ago
   const bool nap = services.trim_later.load(relaxed);
-  const bool woken = !all_idle() || sysmon_note.sleep(nap ? os::nanotime() + 5 * s : os::forever);
+  const std::int64_t now = os::nanotime();
+  m.machines_due = end_idle_machines(now);           // what goes idle later has taken a P before
+  const std::int64_t until = std::min(nap ? now + 5 * s : os::forever, m.machines_due);
+  const bool woken = !all_idle() || sysmon_note.sleep(until);
   in_deep_sleep.store(false, relaxed);               // [order] relaxed: a wake too many does no harm
   if (woken) sysmon_note.clear();
   return woken;
@@ -110,7 +119,7 @@ void rest(sysmon_state& m) noexcept {
   m.all_idle_rounds = all_idle() ? m.all_idle_rounds + 1 : 0;
   if (m.all_idle_rounds > all_idle_rounds_before_deep_sleep && m.delay == sleep_max && !tracing &&
       !services.scavenge_left.load(relaxed)) {
-    if (!deep_sleep()) return;
+    if (!deep_sleep(m)) return;
     m.all_idle_rounds = 0;
     m.idle_rounds = 0;
     m.delay = sleep_min;

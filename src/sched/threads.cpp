@@ -4,9 +4,23 @@
 //   template thread         pthread_create; it alone may wait for libc's locks. When the kernel refuses, it
 //                           tries again: the work stays queued and the Ms that exist go on with it
 //   the new M               threads_coming -1; takes an idle P as a spinner, or joins the idle list
+//   end_idle_machines()     sysmon: Ms that have lain in the idle list for long, beyond need, are told to go
+//   the end of an M         gate even, no thread id; out of machine_count; the record goes to the next M
+//
+// Who takes an M out of the idle list, under sched.lock, and he alone, says what it does next: start_m leaves
+// it a P, end_idle_machines sets `not_needed`. So an M that ends has no P, nobody will give it one, and
+// who wakes with a P need not look. It is in no other list: an M in the idle list waits for nothing else.
+//
+// The bottom of the idle list, a LIFO, has lain there longest. idle_ms_least is the least that the list has
+// held in the last 5 s: so many, at the bottom, have not been needed since. No clock is read for that.
+//
+// A record without a thread has id 0. It is read without the lock, but for a signal (interrupt_machine): the
+// kernel may give the id to another thread, which would see an EINTR that nobody owes it.
 #include "sched/threads.hpp"
 
 #include <signal.h>
+
+#include <algorithm>
 
 #include "base/print.hpp"
 #include "os/os.hpp"
@@ -20,6 +34,12 @@ atomic<std::uint32_t> service_count{0};
 sigset_t mask_of_run;                                // Ms get it; the template thread itself blocks all
 
 constexpr std::int64_t retry_ns = 10'000'000;
+constexpr std::int64_t idle_patience = 5'000'000'000;   // the idle Ms beyond need are as many as 5 s long
+constexpr std::int64_t end_pause = 20'000'000;       // many end in groups of some, with this pause
+constexpr std::size_t most_ending = 32;
+constexpr std::size_t idle_reserve = 2;              // beside one for each P
+
+ranked_lock<lock_rank::leaf> ids_lock;               // ids of threads that exist, for who sends them a signal
 
 [[noreturn]] void thread_limit_reached() noexcept {
   begin_fatal();
@@ -31,7 +51,7 @@ constexpr std::int64_t retry_ns = 10'000'000;
 void machine_main(void* record) noexcept {
   auto* mp = static_cast<machine*>(record);
   set_this_machine(mp);
-  mp->thread_id = os::thread_id();
+  const std::int32_t id = mp->thread_id = os::thread_id();
   mp->home = find_carried_home();
   os::set_timer_slack(1);
   install_alternate_stack();
@@ -49,16 +69,22 @@ void machine_main(void* record) noexcept {
       begin_settling(mp);
     }
   }
-  schedule(mp);                                      // returns when the thread is spoilt (lock_thread.cpp)
+  schedule(mp);                                      // returns when the thread ends
+  {
+    locked hold(ids_lock);
+    mp->thread_id = 0;
+  }
   {
     locked hold(sched.lock);
     --sched.machine_count;
+    --sched.threads_ending;
+    note_thread_end(id);
     check_dead();
   }
   mp->gate.leave();
-  mp->thread_id = 0;
   remove_alternate_stack();
   set_this_machine(nullptr);
+  free_machine(mp);
 }
 
 void name_machine(char (&name)[16], std::uint32_t id) noexcept {
@@ -76,7 +102,7 @@ void name_machine(char (&name)[16], std::uint32_t id) noexcept {
 // True when started or no longer wanted; false: the kernel refuses.
 bool start_machine() noexcept {
   static bool told = false;
-  machine* mp = new_machine();
+  machine* mp = new_machine(false);
   int error = -12;                                   // ENOMEM
   if (mp != nullptr) {
     char name[16];
@@ -102,10 +128,44 @@ constinit service_state services;
 void request_thread() noexcept {
   const std::uint32_t idle = sched.idle.look().idle_processors();
   if (sched.threads_coming >= (idle > 0 ? idle : 1)) return;
-  if (sched.machine_count + sched.threads_coming >= sched.max_threads) thread_limit_reached();
+  if (sched.machine_count - sched.threads_ending + sched.threads_coming >= sched.max_threads)
+    thread_limit_reached();
   ++sched.threads_coming;
   ++to_start;
   template_note.wake();
+}
+
+bool interrupt_machine(machine* mp) noexcept {
+  locked hold(ids_lock);
+  return mp->thread_id != 0 && os::interrupt_thread(mp->thread_id);
+}
+
+std::int64_t end_idle_machines(std::int64_t now) noexcept {
+  static std::int64_t begin = 0;                     // of the time that idle_ms_least is about; 0: none
+  machine* ending[most_ending];
+  std::size_t n = 0, surplus = 0;
+  {
+    locked hold(sched.lock);
+    const std::size_t here = sched.idle_ms.size();
+    const std::size_t kept = sched.maxprocs.load(relaxed) + idle_reserve;   // [order] relaxed: a number
+    if (begin != 0 && now - begin >= idle_patience && sched.idle_ms_least > kept)
+      surplus = sched.idle_ms_least - kept;
+    if (surplus == 0 && (begin == 0 || now - begin >= idle_patience)) {     // the next 5 s
+      begin = here + sched.settling > kept ? now : 0;
+      sched.idle_ms_least = here;
+    }
+    if (surplus == 0) return begin == 0 ? os::forever : begin + idle_patience;
+    n = std::min(surplus, most_ending);
+    sched.idle_ms.take_below(std::max(kept, here - sched.idle_ms_least), ending, n);
+    sched.idle_ms_least -= n;
+    for (std::size_t i = 0; i < n; ++i) {
+      ending[i]->on_idle_list = false;
+      ending[i]->not_needed.store(true, release);    // [order] release: pairs with stop_m()
+    }
+  }
+  // It may have ended already, and another thread have the record: that one looks what it was woken for.
+  for (std::size_t i = 0; i < n; ++i) ending[i]->park_note.wake();
+  return now + end_pause;
 }
 
 void template_main(void*) noexcept {

@@ -15,6 +15,10 @@ void template_main(void*) noexcept;
 void sysmon_main(void*) noexcept;
 void helper_main(void*) noexcept;
 
+// Tells Ms that nobody has needed for 5 s to end; sysmon. When to look again; forever: all are needed.
+std::int64_t end_idle_machines(std::int64_t now) noexcept;
+bool interrupt_machine(machine* mp) noexcept;        // false: it has no thread, or too many signals wait
+
 // What sysmon and helper agree on.
 struct service_state {
   atomic<bool> follow_procs{false};                  // maxprocs follows affinity and cgroups

@@ -36,6 +36,7 @@ machine* take_idle_m(bool& polls) noexcept {
   if (polls) return std::exchange(sched.poller_m, nullptr);
   machine* mp = sched.idle_ms.pop();
   if (mp != nullptr) mp->on_idle_list = false;
+  sched.idle_ms_least = std::min(sched.idle_ms_least, sched.idle_ms.size());
   return mp;
 }
 

@@ -47,6 +47,11 @@ TEST(crash_test, TestLockedDeadlock) {
 
 TEST(crash_test, TestLockedDeadlock2) { expect_start(crash("locked_deadlock_2"), all_asleep); }
 
+// Not Go's: a thread on its way out is not taken for a foreign one that might still send.
+TEST(crash_test, DeadlockAfterLocked) {
+  for (int i = 0; i < 10; ++i) expect_start(crash("deadlock_after_locked"), all_asleep);
+}
+
 TEST(crash_test, MutexDeadlock) {   // not Go's: a lock instead of a channel
   child_result r = crash("mutex_deadlock");
   expect_start(r, all_asleep);

@@ -46,6 +46,12 @@ void locked_deadlock() {
   wait_for_ever();
 }
 
+// The last that happens is the end of threads.
+void deadlock_after_locked() {
+  for (int i = 0; i < 4; ++i)
+    go(weft::attrs{.locked = true}, [] { self::sleep_for(std::chrono::milliseconds(1)); });
+  wait_for_ever();
+}
 void locked_deadlock_2() {
   go([] {
     weft::thread_lock here;
@@ -305,6 +311,7 @@ struct { const char* name; void (*run)(); } const cases[] = {
     {"simple_deadlock", simple_deadlock},
     {"locked_deadlock", locked_deadlock},
     {"locked_deadlock_2", locked_deadlock_2},
+    {"deadlock_after_locked", deadlock_after_locked},
     {"many_deadlock", many_deadlock},
     {"mutex_deadlock", mutex_deadlock},
     {"goexit_deadlock", goexit_deadlock},

@@ -52,6 +52,10 @@ int create(start_block* start) noexcept {
 
 std::int32_t thread_id() noexcept { return static_cast<std::int32_t>(system_call(SYS_gettid)); }
 
+bool thread_exists(std::int32_t id) noexcept {
+  return system_call(SYS_tgkill, system_call(SYS_getpid), id, 0) == 0;
+}
+
 void yield_thread() noexcept { system_call(SYS_sched_yield); }
 
 void name_thread(const char* name) noexcept {

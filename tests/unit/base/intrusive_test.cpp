@@ -78,4 +78,21 @@ TEST(intrusive, a_stack_returns_the_last_first) {
   EXPECT_TRUE(s.empty());
 }
 
+TEST(intrusive, a_stack_gives_up_its_lower_ones) {
+  element e[6], *below[6];
+  stack_list<element, &element::next> s;
+  for (element& x : e) s.push(&x);
+  s.take_below(2, below, 3);                         // of 5 4 3 2 1 0
+  EXPECT_EQ(below[0], &e[3]);
+  EXPECT_EQ(below[2], &e[1]);
+  s.take_below(3, below, 0);
+  EXPECT_EQ(s.size(), 3u);
+  for (int left : {5, 4, 0}) EXPECT_EQ(s.pop(), &e[left]);
+  s.push(&e[0]);
+  s.take_below(0, below, 1);
+  EXPECT_EQ(below[0], &e[0]);
+  EXPECT_EQ(s.pop(), nullptr);
+  EXPECT_TRUE(s.empty());
+}
+
 }  // namespace

@@ -186,7 +186,9 @@ void lock_thread(machine* mp) noexcept;                     // one level more fo
 void end_locked(machine* mp, goroutine* gp) noexcept;       // it ended while locked: its thread goes with it
 
 // ---- threads.cpp, sysmon.cpp, helper.cpp ----
-void request_thread() noexcept;                // under lock
+void request_thread() noexcept;                // under lock; not beyond the limit
+void withdraw_requests() noexcept;             // under lock: the world has ended
+[[noreturn]] void thread_limit_reached() noexcept;
 void start_service_threads() noexcept;
 void wake_sysmon() noexcept;
 void post_to_helper(void (*f)(void*), void* arg) noexcept;   // blocks or parks the caller until f has run

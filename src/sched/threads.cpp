@@ -1,8 +1,12 @@
-// threads.cpp — where Ms come from: asked for under sched.lock, made by the template thread, within a limit.
+// threads.cpp — where Ms come from and go to: asked for under sched.lock, made by the template thread, within
+// a limit; they end when nobody needs them.
 //
-//   request_thread()        threads_coming +1, template thread woken
+//   request_thread()        threads_coming +1, template thread woken. At the limit nothing happens: the Ms
+//                           that exist go on. If none can, since all are blocked in calls or locked to
+//                           goroutines that wait, and there is work: Go's fatal error (start_m)
 //   template thread         pthread_create; it alone may wait for libc's locks. When the kernel refuses, it
-//                           tries again: the work stays queued and the Ms that exist go on with it
+//                           tries again: the work stays queued and the Ms that exist go on with it. If there
+//                           is none for 5 s: fatal
 //   the new M               threads_coming -1; takes an idle P as a spinner, or joins the idle list
 //   end_idle_machines()     sysmon: Ms that have lain in the idle list for long, beyond need, are told to go
 //   the end of an M         gate even, no thread id; out of machine_count; the record goes to the next M
@@ -34,19 +38,13 @@ atomic<std::uint32_t> service_count{0};
 sigset_t mask_of_run;                                // Ms get it; the template thread itself blocks all
 
 constexpr std::int64_t retry_ns = 10'000'000;
+constexpr std::int64_t alone_patience = 5'000'000'000;  // without any M, while the kernel refuses one
 constexpr std::int64_t idle_patience = 5'000'000'000;   // the idle Ms beyond need are as many as 5 s long
 constexpr std::int64_t end_pause = 20'000'000;       // many end in groups of some, with this pause
 constexpr std::size_t most_ending = 32;
 constexpr std::size_t idle_reserve = 2;              // beside one for each P
 
 ranked_lock<lock_rank::leaf> ids_lock;               // ids of threads that exist, for who sends them a signal
-
-[[noreturn]] void thread_limit_reached() noexcept {
-  begin_fatal();
-  printer() << "runtime: program exceeds " << sched.max_threads << "-thread limit\n"
-            << "fatal error: thread exhaustion\n";
-  finish_fatal(2);
-}
 
 void machine_main(void* record) noexcept {
   auto* mp = static_cast<machine*>(record);
@@ -99,9 +97,38 @@ void name_machine(char (&name)[16], std::uint32_t id) noexcept {
   name[k] = 0;
 }
 
-// True when started or no longer wanted; false: the kernel refuses.
-bool start_machine() noexcept {
+[[noreturn]] void cannot_start(int error) noexcept {
+  begin_fatal();
+  printer() << "runtime: failed to create new OS thread (have " << sched.machine_count + service_threads()
+            << " already; errno=" << -error << ")\n"
+            << "fatal error: newosproc\n";
+  finish_fatal(2);
+}
+
+// The kernel refuses a thread. Dies when there is none to go on with for long.
+void note_refusal(int error) noexcept {
   static bool told = false;
+  static std::int64_t alone_since = 0;
+  std::uint32_t count;
+  {
+    locked hold(sched.lock);
+    count = sched.machine_count;
+  }
+  const std::int64_t now = os::nanotime();
+  if (count != 0 || sched.ended.load(relaxed))       // [order] relaxed: a hint, looked at again
+    alone_since = 0;
+  else if (alone_since == 0)
+    alone_since = now;
+  else if (now - alone_since > alone_patience)
+    cannot_start(error);
+  if (told) return;
+  told = true;
+  printer() << "weft: cannot start thread " << count + 1 << " (errno " << -error
+            << "); going on with the threads there are, and trying again\n";
+}
+
+// False: the kernel refuses.
+bool start_machine() noexcept {
   machine* mp = new_machine(false);
   int error = -12;                                   // ENOMEM
   if (mp != nullptr) {
@@ -113,11 +140,7 @@ bool start_machine() noexcept {
     if (error == 0) return true;
     free_machine(mp);
   }
-  if (!told) {
-    told = true;
-    printer() << "weft: cannot start thread " << sched.machine_count + 1 << " (errno " << -error
-              << "); going on with the threads there are, and trying again\n";
-  }
+  note_refusal(error);
   return false;
 }
 
@@ -128,11 +151,22 @@ constinit service_state services;
 void request_thread() noexcept {
   const std::uint32_t idle = sched.idle.look().idle_processors();
   if (sched.threads_coming >= (idle > 0 ? idle : 1)) return;
-  if (sched.machine_count - sched.threads_ending + sched.threads_coming >= sched.max_threads)
-    thread_limit_reached();
+  if (sched.machine_count - sched.threads_ending + sched.threads_coming >= sched.max_threads) return;
   ++sched.threads_coming;
   ++to_start;
   template_note.wake();
+}
+
+void withdraw_requests() noexcept {
+  sched.threads_coming -= to_start;
+  to_start = 0;
+}
+
+void thread_limit_reached() noexcept {
+  begin_fatal();
+  printer() << "runtime: program exceeds " << sched.max_threads << "-thread limit\n"
+            << "fatal error: thread exhaustion\n";
+  finish_fatal(2);
 }
 
 bool interrupt_machine(machine* mp) noexcept {
@@ -202,11 +236,11 @@ void start_service_threads() noexcept {
                          {"weft-sysmon", [](void* p) { sysmon_main(p); }},
                          {"weft-helper", [](void* p) { helper_main(p); }}};
   for (const service& s : all) {
-    if (int error = os::start_thread(s.name, s.main, nullptr, true); error != 0) {
-      begin_fatal();
-      printer() << "runtime: cannot start the thread " << s.name << " (errno " << -error << ")\n"
-                << "fatal error: newosproc\n";
-      finish_fatal(2);
+    constexpr int tries = 20;                        // a refusal may pass; Go is as patient
+    int error;
+    for (int i = 1; (error = os::start_thread(s.name, s.main, nullptr, true)) != 0; ++i) {
+      if (i == tries) cannot_start(error);
+      os::sleep_ns(i * 1'000'000);
     }
     service_count.fetch_add(1, relaxed);             // [order] relaxed: a count
   }

@@ -52,6 +52,13 @@ machine* take_waiting_thread(processor* pp) noexcept {
   return mp;
 }
 
+// Under lock, with the P in the idle list and no M for it. As long as another P has one, and be it for a
+// computation, that will come to what is queued; when it blocks somebody looks again.
+bool nobody_will_come() noexcept {
+  // [order] relaxed: only a stop changes it, and then no P is idle
+  return sched.threads_coming == 0 && sched.idle.look().idle_processors() == sched.maxprocs.load(relaxed);
+}
+
 }  // namespace
 
 bool only_threads_wait(processor* pp, std::int64_t now) noexcept {
@@ -137,7 +144,10 @@ void start_m(processor* pp, bool spinning) noexcept {
       idle_put_p(pp);
     }
     // [order] relaxed: as above
-    if (mp == nullptr && sched.settling == 0 && !sched.ended.load(relaxed)) request_thread();
+    if (mp == nullptr && sched.settling == 0 && !sched.ended.load(relaxed)) {
+      request_thread();
+      if (nobody_will_come()) thread_limit_reached();
+    }
     if (spinning && !with_ticket) sched.idle.remove_spinning();
   }
   if (mp == nullptr) return;
@@ -185,7 +195,10 @@ void hand_off_p(processor* pp) noexcept {
     heavy_barrier();                                 // as in give_up_p: the P counts as idle, now look again
     // [order] relaxed: who is about to leave the poller looks for an idle P
     const bool unwatched = pp->timers.earliest() != os::forever && !sched.polling.load(relaxed);
+    // At the limit of threads a P may lie idle with work, for the Ms of the others; and this was the last.
+    const bool all_idle = sched.idle.look().idle_processors() == sched.maxprocs.load(relaxed);
     if (!pp->queue.empty() || sched.global.size() != 0 || unwatched) wake_p();
+    else if (all_idle && somebody_has_work()) wake_p();
     return;
   }
   if (spinning) sched.idle.add_spinning();

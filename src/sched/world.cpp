@@ -161,6 +161,7 @@ void settle_all() noexcept {
     for (machine* mp = sched.all_ms; mp != nullptr; mp = mp->next_machine) all &= settle(mp, patient);
     if (all && !helper_may_stop_world() && !sysmon_looks()) {
       locked hold(sched.lock);
+      withdraw_requests();
       // An M that comes up now goes straight to the idle list. A ticket may be on its way without an M: with
       // sysmon, or a foreign thread that called go().
       if (sched.threads_coming == 0 && (sched.idle.close() || !patient)) {

@@ -1,0 +1,70 @@
+// limits_test.cpp — threads cannot be had, or not in time, or not so many.
+#include <string>
+
+#include "support/child.hpp"
+#include "support/weft_test.hpp"
+
+using weft_test::child_result;
+using weft_test::run_program;
+
+namespace {
+
+#if defined(WEFT_TEST_ASAN) || defined(WEFT_TSAN) || defined(__SANITIZE_THREAD__)
+constexpr bool interposed = false;                   // they have a pthread_create of their own
+#else
+constexpr bool interposed = true;
+#endif
+
+void expect_done(const std::string& program, const std::string& mode, int procs, int number,
+                 const std::string& out) {
+  const child_result r = run_program(program, {mode, std::to_string(procs), std::to_string(number)});
+  EXPECT_EQ(r.exit_status, 0) << mode << ' ' << procs << ' ' << number << '\n' << r;
+  EXPECT_EQ(r.out, out);
+}
+
+void expect_ends(const std::string& mode, int procs, int number) {
+  expect_done("thread_creation", mode, procs, number, "done\ndone\n");
+}
+
+}  // namespace
+
+TEST(limits, ThreadsAreRefusedAtRandom) {
+  for (int procs : {1, 2, 8})
+    for (int seed = 1; seed <= 4; ++seed) expect_ends("fails", procs, seed);
+}
+
+TEST(limits, ThreadsComeASecondLate) {
+  for (int procs : {1, 2, 8}) expect_ends("hangs", procs, 10 + procs);
+}
+
+// With one M, or two, for everything.
+TEST(limits, NoMoreThreads) {
+  for (int procs : {1, 2, 8})
+    for (int threads : {4, 5, 8}) expect_ends("dries", procs, threads);
+}
+
+TEST(limits, NotOneThread) {
+  if (!interposed) GTEST_SKIP();
+  const child_result r = run_program("thread_creation", {"dries", "2", "3"});
+  EXPECT_EQ(r.exit_status, 2) << r;
+  EXPECT_NE(r.err.find("fatal error: newosproc\n"), std::string::npos) << r;
+}
+
+// TestThreadExhaustion (conformance/crash_test.cpp) is the same with locked goroutines.
+TEST(limits, BlockedBeyondTheLimit) {
+  for (int procs : {1, 2, 8}) {
+    const child_result r = run_program("thread_limit", {"blocked", std::to_string(procs), "10"});
+    EXPECT_EQ(r.exit_status, 2) << r;
+    const std::string text = "runtime: program exceeds 10-thread limit\nfatal error: thread exhaustion\n";
+    EXPECT_TRUE(r.err.starts_with(text)) << r;
+  }
+}
+
+TEST(limits, ComputationsShareWhatThereIs) {
+  for (int procs : {1, 2, 4, 8})
+    for (int limit : {1, 2, 3, 8}) expect_done("thread_limit", "busy", procs, limit, "done\n");
+}
+
+TEST(limits, ComputationsBesideBlockedCalls) {
+  for (int procs : {1, 2, 8}) expect_done("thread_limit", "mixed", procs, 8, "done\n");
+}

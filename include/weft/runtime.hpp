@@ -12,6 +12,16 @@ namespace weft::inline v0 {
 struct options {
   int maxprocs = 0;       // 0: WEFT_MAXPROCS, or the CPUs that affinity and cgroup quotas leave
   int max_threads = 0;    // 0: WEFT_MAXTHREADS, or 10,000
+
+  // Called with thread_arg on each thread that run() starts for goroutines: before the first of them, and
+  // when the thread ends. As on a plain thread: they may do anything a thread may (name it, set its affinity,
+  // warm up a library), on its 256 KiB of stack; a wait in Weft blocks the thread, and work waits for it. An
+  // exception that leaves one ends the process. A thread that serves a later run() too is not started anew;
+  // it ends with the thread_stop and the arg that it began with, perhaps after run() has returned. Threads
+  // that still exist when the process ends get no thread_stop.
+  void (*thread_start)(void* arg) = nullptr;
+  void (*thread_stop)(void* arg) = nullptr;
+  void* thread_arg = nullptr;
 };
 
 namespace detail {

@@ -80,6 +80,13 @@ void free_machine(machine* mp) noexcept {
   records.free[!foreign].push(mp);
 }
 
+void forget_this_thread() noexcept {
+  machine* mp = this_machine();
+  if (mp == nullptr) return;
+  pthread_setspecific(end_of_thread, nullptr);
+  forget_thread(mp);
+}
+
 machine* adopt_thread() noexcept {
   runtime_init();
   static const bool have_key = pthread_key_create(&end_of_thread, forget_thread) == 0;

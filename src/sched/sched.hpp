@@ -61,6 +61,11 @@ struct scheduler {
   note stop_note;
   std::uint32_t next_machine_id = 0;
   std::uint32_t max_threads = 10000;
+  struct thread_hooks {
+    void (*start)(void*) = nullptr;
+    void (*stop)(void*) = nullptr;
+    void* arg = nullptr;
+  } hooks;                                     // written while no thread is coming
   goroutine_list before_world;                 // go() before run()
   goroutine_list stackless;                    // runnable, but no stack was to be had
   note world_over;                             // wakes the thread in run()
@@ -70,6 +75,7 @@ extern constinit scheduler sched;
 // ---- world.cpp, foreign.cpp ----
 void end_main(goroutine* gp) noexcept;         // the main goroutine has returned (or called exit())
 void runtime_init() noexcept;                  // idempotent; outside
+void forget_this_thread() noexcept;            // outside: the calling thread is unknown again
 machine* new_machine(bool foreign) noexcept;   // a record; null when memory has run out
 void free_machine(machine* mp) noexcept;       // what it was for goes by is_foreign
 

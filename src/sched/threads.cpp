@@ -9,7 +9,9 @@
 //                           is none for 5 s: fatal
 //   the new M               threads_coming -1; takes an idle P as a spinner, or joins the idle list
 //   end_idle_machines()     sysmon: Ms that have lain in the idle list for long, beyond need, are told to go
-//   the end of an M         gate even, no thread id; out of machine_count; the record goes to the next M
+//                           With options.thread_start before it is one, a plain thread to Weft
+//   the end of an M         no thread id; options.thread_stop, a plain thread again; out of machine_count;
+//                           the record goes to the next M
 //
 // Who takes an M out of the idle list, under sched.lock, and he alone, says what it does next: start_m leaves
 // it a P, end_idle_machines sets `not_needed`. So an M that ends has no P, nobody will give it one, and
@@ -46,14 +48,24 @@ constexpr std::size_t idle_reserve = 2;              // beside one for each P
 
 ranked_lock<lock_rank::leaf> ids_lock;               // ids of threads that exist, for who sends them a signal
 
+// As on a plain thread. It may have been one for Weft meanwhile.
+void call_hook(void (*f)(void*), void* arg) noexcept {
+  if (f == nullptr) return;
+  f(arg);
+  forget_this_thread();
+}
+
 void machine_main(void* record) noexcept {
   auto* mp = static_cast<machine*>(record);
-  set_this_machine(mp);
-  const std::int32_t id = mp->thread_id = os::thread_id();
-  mp->home = find_carried_home();
   os::set_timer_slack(1);
   install_alternate_stack();
   pthread_sigmask(SIG_SETMASK, &mask_of_run, nullptr);
+  const scheduler::thread_hooks hooks = sched.hooks; // the next run() may have others when this thread ends
+  sanitizer::hb_acquire(&sched.hooks);
+  call_hook(hooks.start, hooks.arg);
+  set_this_machine(mp);
+  const std::int32_t id = mp->thread_id = os::thread_id();
+  mp->home = find_carried_home();
   sanitizer::adopt_thread(mp->g0_fibre);
   {
     locked hold(sched.lock);
@@ -72,6 +84,11 @@ void machine_main(void* record) noexcept {
     locked hold(ids_lock);
     mp->thread_id = 0;
   }
+  mp->gate.leave();
+  set_this_machine(nullptr);
+  call_hook(hooks.stop, hooks.arg);                  // counted still: no deadlock is seen meanwhile
+  set_this_machine(mp);
+  mp->gate.enter();
   {
     locked hold(sched.lock);
     --sched.machine_count;

@@ -269,6 +269,8 @@ void run_world(const options& how, void (*entry)(void*), void* arg) {
   const std::uint32_t n = rt::processors_wanted(how);
   rt::sched.max_threads =
       static_cast<std::uint32_t>(how.max_threads > 0 ? how.max_threads : rt::current_settings().max_threads);
+  rt::sched.hooks = {how.thread_start, how.thread_stop, how.thread_arg};
+  rt::sanitizer::hb_release(&rt::sched.hooks);
   static const bool installed = [] {
     if (rt::ports.first_run != nullptr) rt::ports.first_run();
     rt::install_preemption();

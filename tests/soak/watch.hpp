@@ -1,0 +1,57 @@
+// watch.hpp — a plain thread that watches counters grow. It belongs to no runtime, so it sees when one stands.
+//
+//   every look (1 ms)   has the sum of all counters grown? The longest time in which it has not is the gap
+//   every window (1 s)  has EACH counter grown? If not: who stands, and the process ends with a dump
+//
+// On a busy machine everything seems to stand still. A window lasts until the process has had half a second
+// of CPU, or has not been kept waiting for one for a second. From a gap that is too long the time is taken
+// off in which the watcher itself was late, or in which threads of the process could run and got no CPU
+// (/proc/self/task/TID/schedstat).
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <thread>
+
+namespace soak {
+
+using clock = std::chrono::steady_clock;
+
+struct alignas(64) counter {
+  std::atomic<std::uint64_t> value{0};
+};
+
+struct watch_options {
+  int procs = 1;
+  clock::duration length{};                // the watch is over then, at the end of a window
+  bool each = true;                        // judge the windows
+  clock::duration longest_gap{};           // judge the gap; zero: only measure
+};
+
+struct sight {
+  int windows = 0;
+  clock::duration worst_gap{};             // what was taken off is not in it
+  clock::duration taken_off{};
+};
+
+class watch {
+ public:
+  // `over` is called on the watching thread when the time is up; then the sum may stand still.
+  watch(const watch_options& how, std::span<const counter> counters, std::function<void()> over);
+  sight result();                          // waits
+
+ private:
+  void look_on(std::span<const counter> counters, const std::function<void()>& over);
+
+  watch_options how_;
+  sight seen_;
+  std::thread thread_;
+};
+
+// Says what is wrong, runs $WEFT_SOAK_ON_FAILURE (a shell command; SOAK_PID is set), and ends the process by
+// SIGQUIT, whose handler dumps all goroutines.
+[[noreturn]] void die(const std::string& what);
+
+}  // namespace soak

@@ -20,6 +20,9 @@ void retire(machine* mp) noexcept {
   if (mp->pp == nullptr) return;
   if (mp->picked != nullptr) put_local(mp->pp, mp->picked);
   mp->picked = nullptr;
+  // A slice of those who wait ends with the thread: or goroutines that start such threads and wait for them
+  // would hand the P to each other by run_next, a thread each, and sysmon would see it idle in between.
+  mp->pp->attention.fetch_or(attend_slice, relaxed); // [order] relaxed: the lock publishes it
   hand_off_p(release_p(mp));
 }
 

@@ -6,6 +6,7 @@
 #include "field.hpp"
 #include "weft/chan.hpp"
 #include "weft/go.hpp"
+#include "weft/join_handle.hpp"
 #include "weft/this_goroutine.hpp"
 #include "weft/wait_group.hpp"
 
@@ -126,6 +127,18 @@ TEST(fairness, WhatWaitsBehindALoopIsFetched) {
       stop = true;
       all.wait();
     }
+  });
+}
+
+// A chain of run_next hand-offs that goes from one thread to the next, each of which ends: nobody else's slice
+// is ever over, so the end of a thread has to be the end of one.
+TEST(fairness, ThreadsThatEndDoNotKeepTheProcessor) {
+  weft_test::with_procs(1, [] {
+    bool ran = false;
+    weft::go([&] { ran = true; });
+    int rounds = 0;
+    for (; !ran && rounds < 100; ++rounds) weft::spawn({.locked = true}, [] {}).join();
+    EXPECT_LE(rounds, 3);
   });
 }
 

@@ -49,7 +49,7 @@ extern "C" int pthread_create(pthread_t* id, const pthread_attr_t* how, void* (*
       ++suffered;
       return EAGAIN;
     }
-    if (what == fault::hangs && one_in(3)) {
+    if (what == fault::hangs && one_in(10)) {
       ++suffered;
       const timespec second{1, 0};
       nanosleep(&second, nullptr);

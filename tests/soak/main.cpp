@@ -89,8 +89,20 @@ void start(crowd& all, const weft::wait_group& done) {
   }
 }
 
+// Goroutines that take their threads with them, so that new ones are needed all the time.
+void use_up_threads(const crowd& all, const weft::wait_group& done) {
+  for (int i = 0; i < 2; ++i)
+    done.go([&all] {
+      while (!all.stop.load(std::memory_order_relaxed)) weft::spawn({.locked = true}, [] {}).join();
+    });
+}
+
 watch_options watch_for(const command& how, clock::duration length) {
-  return {how.procs, length, how.gap_ms == 0, std::chrono::milliseconds(how.gap_ms)};
+  return {.procs = how.procs,
+          .length = length,
+          .each = how.gap_ms == 0,
+          .slow_start = how.threads != fault::none,
+          .longest_gap = std::chrono::milliseconds(how.gap_ms)};
 }
 
 std::size_t resident_bytes() {
@@ -115,6 +127,7 @@ memory joined_world(const command& how, clock::duration length) {
     watch watcher(watch_for(how, length), all->counters, [all] { all->stop = true; });
     weft::wait_group done;
     start(*all, done);
+    if (how.threads != fault::none) use_up_threads(*all, done);
     done.wait();
     seen = watcher.result();
     make_threads_suffer(fault::none);

@@ -27,6 +27,7 @@ using namespace std::chrono_literals;
 
 constexpr auto look_every = 1ms;
 constexpr auto late = 3ms;                 // a look that comes later than this is not counted in full
+constexpr auto longest_start = 60s;        // see slow_start
 constexpr auto suspicious = 10ms;          // from here on the waiting times of threads are read
 
 clock::duration cpu_time() {
@@ -128,13 +129,18 @@ class window {
     next_look_ = now + 100ms;
     return cpu_time() - cpu_ >= 500ms || wall - waited_since(waited_) / procs >= 1s || wall >= 10s;
   }
-  // Who has not counted on.
-  std::vector<std::size_t> end() {
-    std::vector<std::size_t> standing;
+  struct outcome {
+    std::vector<std::size_t> standing;     // have not counted on
+    bool all_have_begun;
+  };
+  outcome end(bool slow_start) {
+    outcome o{{}, true};
     const auto now = read_all(counters_);
-    for (std::size_t i = 0; i < now.size(); ++i)
-      if (now[i] == values_[i]) standing.push_back(i);
-    return standing;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      if (now[i] == 0) o.all_have_begun = false;
+      if (now[i] == values_[i] && (now[i] != 0 || !slow_start)) o.standing.push_back(i);
+    }
+    return o;
   }
   void begin() {
     begun_ = next_look_ = clock::now();
@@ -198,10 +204,12 @@ void watch::look_on(std::span<const counter> counters, const std::function<void(
     gap.look(sum_of(counters), now, seen_);
     if (!now_judged.look(now, how_.procs)) continue;
     ++seen_.windows;
-    if (const auto standing = now_judged.end(); how_.each && !standing.empty())
+    const auto [standing, all_have_begun] = now_judged.end(how_.slow_start);
+    if (how_.each && !standing.empty())
       die(std::to_string(standing.size()) + " of " + std::to_string(counters.size()) +
           " goroutines stood still in second " + std::to_string(seen_.windows) + ":" + names_of(standing));
-    if (now - start >= how_.length) break;
+    if (now - start >= how_.length && (all_have_begun || !how_.each)) break;
+    if (now - start >= how_.length + longest_start) die("some goroutines have not begun");
     now_judged.begin();
   }
   over();

@@ -7,6 +7,9 @@
 // of CPU, or has not been kept waiting for one for a second. From a gap that is too long the time is taken
 // off in which the watcher itself was late, or in which threads of the process could run and got no CPU
 // (/proc/self/task/TID/schedstat).
+//
+// When threads are slow to come, goroutines that have not begun may stand: a goroutine that is stopped in the
+// middle of something needs its thread, so the next one needs another.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -27,6 +30,7 @@ struct watch_options {
   int procs = 1;
   clock::duration length{};                // the watch is over then, at the end of a window
   bool each = true;                        // judge the windows
+  bool slow_start = false;                 // of those that have begun; all must have after a minute
   clock::duration longest_gap{};           // judge the gap; zero: only measure
 };
 

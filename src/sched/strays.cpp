@@ -4,8 +4,8 @@
 // Such a thread runs on without a P when its call returns, until it next enters the runtime. That is legal
 // and short, as a rule; but a goroutine that computes then, while others wait for a P, would make more
 // threads busy than there are Ps. So sysmon keeps an eye on them: one whose CPU clock has moved, while no P
-// is idle, is sent the signal, once in a stay outside. In the handler it enters the runtime, and waits for
-// its turn.
+// is idle, is sent the signal, once in a stay outside, if it still runs. In the handler it enters the
+// runtime, and waits for its turn.
 #include "os/os.hpp"
 #include "sched/preempt.hpp"
 
@@ -31,8 +31,10 @@ bool look_at_stray(machine* mp, std::int64_t now) noexcept {
   const bool moved = stay.cpu_time >= 0 && used != stay.cpu_time;
   stay.cpu_time = used;
   if (!moved) return false;
-  // An idle P will do for who waits.
-  if (sched.idle.look().idle_processors() == 0) interrupt(mp, stay, now);
+  // An idle P will do for who waits. One that was woken, found the lock taken and sleeps again is left alone:
+  // in the handler it would be out of the lock's queue, and spend its turn on getting back there.
+  if (sched.idle.look().idle_processors() != 0) return true;
+  if (os::thread_is_running(mp->thread_id)) interrupt(mp, stay, now);
   return true;
 }
 

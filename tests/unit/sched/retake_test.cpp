@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <stdexcept>
@@ -14,6 +15,7 @@
 #include "weft/blocking.hpp"
 #include "weft/chan.hpp"
 #include "weft/go.hpp"
+#include "weft/join_handle.hpp"
 #include "weft/this_goroutine.hpp"
 #include "weft/wait_group.hpp"
 
@@ -133,6 +135,38 @@ TEST(retake, GoesOnAfterwards) {
     int n = 0;
     for (pipe.put('x'); values.recv(); pipe.put('x')) ++n;
     EXPECT_EQ(n, scaled(50, 10));
+  });
+}
+
+// One that blocks again and again for a short time, beside loops that keep the P: it is not interrupted when
+// it is seen asleep, or it would wait for a turn of 10 ms each time.
+TEST(retake, ShortCallsInARowNeedNoTurns) {
+  weft::run({.maxprocs = 1}, [] {
+    pipe_pair there, back;
+    std::atomic<bool> stop{false};
+    weft::wait_group all;
+    for (int i = 0; i < 4; ++i)
+      all.go([&] {
+        while (!stop.load(std::memory_order_relaxed)) continue;
+      });
+    all.go([&] {
+      while (there.get() == 'x') back.put('x');
+    });
+    int trips = 0;
+    weft::spawn([&] {                                // on a thread that the runtime does not know
+      std::jthread other([&] {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+        for (; std::chrono::steady_clock::now() < end; ++trips) {
+          there.put('x');
+          back.get();
+          usleep(200);
+        }
+        there.put('.');
+        stop = true;
+      });
+    }).join();
+    all.wait();
+    EXPECT_GT(trips, 50);
   });
 }
 

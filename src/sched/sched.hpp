@@ -46,6 +46,7 @@ struct scheduler {
   alignas(cache_line) ranked_lock<lock_rank::scheduler> lock;
   global_queue global;
   stack_list<processor, &processor::link> idle_ps;
+  fifo<processor, &processor::link> waiting_ps;   // idle too, with work in their queues: there was no M
   stack_list<machine, &machine::link> idle_ms;
   std::size_t idle_ms_least = 0;               // so many have lain there all the time (end_idle_machines)
   machine* poller_m = nullptr;                 // sleeps in the poller, and may be given a P there

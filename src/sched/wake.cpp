@@ -210,8 +210,11 @@ void count_stopped(processor* pp) noexcept {
   if (--sched.stop_wait == 0) sched.stop_note.wake();
 }
 
+// While threads are short Ps lie here whose queues are not empty. Each has its turn: an M that took the last one
+// that was put here would serve the same one again and again.
 processor* idle_get_p() noexcept {
-  processor* pp = sched.idle_ps.pop();
+  processor* pp = sched.waiting_ps.pop_front();
+  if (pp == nullptr) pp = sched.idle_ps.pop();
   if (pp != nullptr) {
     pp->status.store(p_status::running, relaxed);    // on its way to an M. [order] relaxed: under the lock
     sched.idle.remove_idle_processor();
@@ -223,7 +226,10 @@ processor* idle_get_p() noexcept {
 void idle_put_p(processor* pp) noexcept {
   if (sched.stopping.load(relaxed)) return count_stopped(pp);     // [order] relaxed: under the lock
   pp->status.store(p_status::idle, relaxed);
-  sched.idle_ps.push(pp);
+  if (pp->queue.empty())
+    sched.idle_ps.push(pp);
+  else
+    sched.waiting_ps.push_back(pp);
   sched.idle.add_idle_processor();
 }
 

@@ -166,6 +166,7 @@ void settle_all() noexcept {
       // sysmon, or a foreign thread that called go().
       if (sched.threads_coming == 0 && (sched.idle.close() || !patient)) {
         sched.idle_ps = {};
+        sched.waiting_ps = {};
         return;
       }
     }
@@ -199,6 +200,7 @@ void clear_world() noexcept {
   sched.stackless = {};
   sched.without_stack.store(0, relaxed);             // [order] as above
   sched.idle_ps = {};
+  sched.waiting_ps = {};
   sched.idle.reset();
   for (std::uint32_t i = 0; i < sched.highest_maxprocs.load(relaxed); ++i)
     sched.processors[i].born = 0, sched.processors[i].ended = 0;

@@ -77,7 +77,7 @@ struct operation {
   const char* name;
   const char* shows;
   void (*run)(kit&);
-  bool in_mix;                        // `mix` stands for all of these
+  int share;                          // of `mix`
 };
 std::span<const operation> operations();
 

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "faults.hpp"
@@ -39,7 +40,7 @@ struct command {
   int arenas = 0;
   int gap_ms = 0;
   fault threads = fault::none;
-  bool computes = false;
+  bool computes = false, plain = false;
   std::vector<const operation*> chosen;
 };
 
@@ -101,7 +102,7 @@ watch_options watch_for(const command& how, clock::duration length) {
   return {.procs = how.procs,
           .length = length,
           .each = how.gap_ms == 0,
-          .slow_start = how.threads != fault::none,
+          .longest_start = how.threads == fault::none ? 5 : 60,
           .longest_gap = std::chrono::milliseconds(how.gap_ms)};
 }
 
@@ -115,6 +116,15 @@ std::size_t resident_bytes() {
 struct memory {
   std::size_t used, resident;
 };
+// The same by threads, one each: what the machine, libc's locks and the kernel do by themselves.
+void thread_world(const command& how) {
+  crowd all(how);
+  watch watcher(watch_for(how, from_seconds(how.seconds)), all.counters, [&] { all.stop = true; });
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < how.goroutines; ++i) threads.emplace_back([&all, i] { all.work(i); });
+  std::printf("  threads: worst gap %.1f ms\n", 1e3 * seconds(watcher.result().worst_gap));
+}
+
 memory memory_now() { return {mallinfo2().uordblks, resident_bytes()}; }
 
 // All goroutines end. What is left of memory then.
@@ -242,7 +252,7 @@ void print_help() {
       "second, that nothing is lost, nothing leaks, and that the process ends. Workloads:\n\n");
   for (const operation& o : operations()) std::printf("  %-11s %s\n", o.name, o.shows);
   std::printf(
-      "  mix         all of these that do not only sleep\n"
+      "  mix         all of these but the large blocks and the sleep\n"
       "  compute     by itself: goroutines of 1 ms of pure computation, all of them at once\n"
       "\n"
       "  --procs N        processors (2)\n"
@@ -251,6 +261,7 @@ void print_help() {
       "  --arenas N       at most so many arenas of malloc\n"
       "  --gap MS         not each goroutine in every second, but never so long without progress of any\n"
       "  --threads fails|hangs   so does pthread_create, at random\n"
+      "  --plain          threads instead of goroutines, to compare\n"
       "\n"
       "Exit status: 0, 1 if something is wrong, 2 for a wrong argument or after a dump.\n",
       pure_computations);
@@ -273,8 +284,9 @@ void read_number(T& to, std::string_view option, const char* text) {
 void choose(command& how, std::string_view name) {
   bool found = false;
   for (const operation& o : operations()) {
-    if (name != o.name && !(name == "mix" && o.in_mix)) continue;
-    how.chosen.push_back(&o);
+    const int share = name == o.name ? 1 : name == "mix" ? o.share : 0;
+    if (share == 0) continue;
+    how.chosen.insert(how.chosen.end(), static_cast<std::size_t>(share), &o);
     found = true;
   }
   if (!found) refuse("unknown argument", name);
@@ -297,6 +309,7 @@ command parse(char** words) {
       std::exit(0);
     }
     if (word == "compute") how.computes = true;
+    else if (word == "--plain") how.plain = true;
     else if (!word.starts_with("--")) choose(how, word);
     else if (words[1] == nullptr) refuse("no value for", word);
     else if (word == "--procs") read_number(how.procs, word, *++words);
@@ -320,6 +333,7 @@ int main(int, char** argv) {
   const soak::command how = soak::parse(argv);
   if (how.arenas != 0) mallopt(M_ARENA_MAX, how.arenas);
   if (how.computes) soak::compute_all(how);
+  else if (how.plain) soak::thread_world(how);
   else soak::soak(how);
   std::puts("ok");
 }

@@ -27,7 +27,6 @@ using namespace std::chrono_literals;
 
 constexpr auto look_every = 1ms;
 constexpr auto late = 3ms;                 // a look that comes later than this is not counted in full
-constexpr auto longest_start = 60s;        // see slow_start
 constexpr auto suspicious = 10ms;          // from here on the waiting times of threads are read
 
 clock::duration cpu_time() {
@@ -58,6 +57,9 @@ clock::duration waited_since(const waiting_times& before) {
   }
   return sum;
 }
+
+// That the process can use at a time.
+int cpus(int procs) { return std::min(procs, std::max(1, static_cast<int>(std::thread::hardware_concurrency()))); }
 
 double milliseconds(clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
@@ -127,20 +129,23 @@ class window {
     const auto wall = now - begun_;
     if (wall < 1s || now < next_look_) return false;
     next_look_ = now + 100ms;
-    return cpu_time() - cpu_ >= 500ms || wall - waited_since(waited_) / procs >= 1s || wall >= 10s;
+    return cpu_time() - cpu_ >= 900ms * cpus(procs) || wall - waited_since(waited_) / procs >= 1s || wall >= 10s;
   }
   struct outcome {
     std::vector<std::size_t> standing;     // have not counted on
-    bool all_have_begun;
+    std::size_t not_begun = 0;
   };
-  outcome end(bool slow_start) {
-    outcome o{{}, true};
+  outcome end() {
+    outcome o;
     const auto now = read_all(counters_);
     for (std::size_t i = 0; i < now.size(); ++i) {
-      if (now[i] == 0) o.all_have_begun = false;
-      if (now[i] == values_[i] && (now[i] != 0 || !slow_start)) o.standing.push_back(i);
+      o.not_begun += now[i] == 0;
+      if (now[i] == values_[i] && now[i] != 0) o.standing.push_back(i);
     }
     return o;
+  }
+  std::string times() const {
+    return std::to_string((clock::now() - begun_) / 1ms) + " ms, " + std::to_string((cpu_time() - cpu_) / 1ms) + " ms CPU";
   }
   void begin() {
     begun_ = next_look_ = clock::now();
@@ -204,12 +209,16 @@ void watch::look_on(std::span<const counter> counters, const std::function<void(
     gap.look(sum_of(counters), now, seen_);
     if (!now_judged.look(now, how_.procs)) continue;
     ++seen_.windows;
-    const auto [standing, all_have_begun] = now_judged.end(how_.slow_start);
+    const auto [standing, not_begun] = now_judged.end();
     if (how_.each && !standing.empty())
-      die(std::to_string(standing.size()) + " of " + std::to_string(counters.size()) +
-          " goroutines stood still in second " + std::to_string(seen_.windows) + ":" + names_of(standing));
-    if (now - start >= how_.length && (all_have_begun || !how_.each)) break;
-    if (now - start >= how_.length + longest_start) die("some goroutines have not begun");
+      die(std::to_string(standing.size()) + " of " + std::to_string(counters.size()) + " goroutines stood still in second " +
+          std::to_string(seen_.windows) + " (" + now_judged.times() + "; " + std::to_string(not_begun) +
+          " have not begun):" + names_of(standing));
+    if (not_begun == 0 || !how_.each) {
+      if (now - start >= how_.length) break;
+    } else if (seen_.windows >= how_.longest_start) {
+      die(std::to_string(not_begun) + " goroutines have not begun");
+    }
     now_judged.begin();
   }
   over();

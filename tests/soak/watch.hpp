@@ -3,13 +3,13 @@
 //   every look (1 ms)   has the sum of all counters grown? The longest time in which it has not is the gap
 //   every window (1 s)  has EACH counter grown? If not: who stands, and the process ends with a dump
 //
-// On a busy machine everything seems to stand still. A window lasts until the process has had half a second
-// of CPU, or has not been kept waiting for one for a second. From a gap that is too long the time is taken
-// off in which the watcher itself was late, or in which threads of the process could run and got no CPU
-// (/proc/self/task/TID/schedstat).
+// On a busy machine everything seems to stand still. A window lasts until the process has had as much CPU as it
+// could use in a second, or has not been kept waiting for one for a second; 10 s at most. From a gap that is
+// too long the time is taken off in which the watcher itself was late, or in which threads of the process
+// could run and got no CPU (/proc/self/task/TID/schedstat).
 //
-// When threads are slow to come, goroutines that have not begun may stand: a goroutine that is stopped in the
-// middle of something needs its thread, so the next one needs another.
+// Who has not begun may stand for a while: a goroutine that is stopped in the middle of something needs its
+// thread, so the next one needs another, and those come one after the other.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -30,7 +30,7 @@ struct watch_options {
   int procs = 1;
   clock::duration length{};                // the watch is over then, at the end of a window
   bool each = true;                        // judge the windows
-  bool slow_start = false;                 // of those that have begun; all must have after a minute
+  int longest_start = 5;                   // windows; then all must have begun
   clock::duration longest_gap{};           // judge the gap; zero: only measure
 };
 

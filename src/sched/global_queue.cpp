@@ -113,6 +113,23 @@ goroutine* global_queue::take_thread() noexcept {
   return mp->current;
 }
 
+bool global_queue::remove_thread(machine* mp) noexcept {
+  machine* before = nullptr;
+  for (machine* at = first_thread_; at != mp; at = at->link) {
+    if (at == nullptr) return false;
+    before = at;
+  }
+  if (before == nullptr) {
+    take_thread();
+    return true;
+  }
+  before->link = mp->link;
+  if (last_thread_ == mp) last_thread_ = before;
+  thread_count_.store(threads() - 1, relaxed);       // [order] as size()
+  add(-1u);
+  return true;
+}
+
 void global_queue::clear() noexcept {
   while (front_ != nullptr) drop_front();
   rest_ = {};

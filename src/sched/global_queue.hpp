@@ -36,6 +36,7 @@ class global_queue {
 
   void push_thread(machine* mp) noexcept;                              // its current goroutine waits for a P
   goroutine* take_thread() noexcept;                                   // the longest waiting one; or null
+  bool remove_thread(machine* mp) noexcept;                            // this one, if it is there
   // [order] relaxed: exact under the lock only
   std::uint32_t threads() const noexcept { return thread_count_.load(relaxed); }
 

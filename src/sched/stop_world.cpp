@@ -5,8 +5,8 @@
 //   Ms outside        their P is claimed, one membarrier for all; they go on in user code without noticing
 //   Ms inside         see the attention at their next scheduling point and leave the P as `stopped`
 //   ... f ...
-//   stopping = false; each P goes back to the M it was claimed from if that has not entered meanwhile, to an
-//   M if it has work, to the idle list otherwise
+//   stopping = false; each P goes back to the M it was claimed from, if that is still outside or has come in
+//   and waits; to an M if it has work, to the idle list otherwise
 //
 // Only the helper thread stops the world, so two stops never wait for each other; who asked is parked.
 // I1  while the world is stopped every P is `stopped` (or dead) and no goroutine runs inside
@@ -80,6 +80,16 @@ bool stop_world() noexcept {
   }
 }
 
+// It has entered meanwhile and found no P, so its goroutine is queued: it goes on where it was. Under lock.
+bool return_to_waiting(machine* mp, processor* pp) noexcept {
+  // [order] acquire: pairs with end_main()
+  if (sched.ended.load(acquire) || !mp->waits_for_p || !sched.global.remove_thread(mp)) return false;
+  mp->waits_for_p = false;
+  leave_next_p(mp, pp);
+  mp->park_note.wake();
+  return true;
+}
+
 void start_world() noexcept {
   processor* with_work = nullptr;
   {
@@ -101,6 +111,7 @@ void start_world() noexcept {
         pp->status.store(p_status::running, relaxed);
         if (give_back_p(mp, pp)) continue;
         pp->mp.store(nullptr, relaxed);
+        if (return_to_waiting(mp, pp)) continue;
       }
       if (pp->queue.empty()) {
         idle_put_p(pp);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <random>
@@ -40,7 +41,7 @@ TEST(global_queue, ThreadsKeepTheirPlace) {
     std::vector<std::unique_ptr<goroutine>> plain;
     std::vector<std::unique_ptr<thread_waiting>> threads;
     for (int step = 0; step < 300; ++step) {
-      switch (dice() % 4) {
+      switch (dice() % 5) {
         case 0:
           plain.push_back(std::make_unique<goroutine>());
           q.push_back(plain.back().get());
@@ -60,6 +61,14 @@ TEST(global_queue, ThreadsKeepTheirPlace) {
           }
           q.push_front(front, 3);
           model.insert(model.begin(), front, front + 3);
+          break;
+        }
+        case 3: {                                    // a certain one, which may have gone before
+          if (threads.empty() || dice() % 2 != 0) break;
+          thread_waiting& t = *threads[dice() % threads.size()];
+          const auto there = std::find(model.begin(), model.end(), &t.g);
+          ASSERT_EQ(q.remove_thread(&t.m), there != model.end());
+          if (there != model.end()) model.erase(there);
           break;
         }
         default: {

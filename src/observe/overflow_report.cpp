@@ -11,6 +11,7 @@
 #include "base/print.hpp"
 #include "os/linux/fault.hpp"
 #include "os/linux/maps.hpp"
+#include "os/linux/syscall.hpp"
 #include "sched/sched.hpp"
 
 namespace weft::inline v0::rt {
@@ -57,11 +58,18 @@ bool is_just_below_stack(std::uintptr_t address, std::uintptr_t sp, nearest& fou
 
 struct sigaction handlers_before[2];   // SIGSEGV, SIGBUS
 
+// A fault comes again when the instruction runs again, and meets the default; not so a signal that somebody
+// sent, which can also be ignored.
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   const struct sigaction& next = handlers_before[signal == SIGSEGV ? 0 : 1];
   if (next.sa_flags & SA_SIGINFO) return next.sa_sigaction(signal, info, context);
   if (next.sa_handler != SIG_DFL && next.sa_handler != SIG_IGN) return next.sa_handler(signal);
-  sigaction(signal, &next, nullptr);   // the instruction runs again and meets the default
+  const bool was_sent = info->si_code <= 0;
+  if (was_sent && next.sa_handler == SIG_IGN) return;
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  sigaction(signal, &action, nullptr);
+  if (was_sent) os::system_call(SYS_tgkill, os::system_call(SYS_getpid), os::thread_id(), signal);
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {

@@ -79,9 +79,11 @@ void print_goroutine_id(printer& out, const goroutine* gp) noexcept {
 }
 
 void print_machine(printer& out, const machine& m) noexcept {
+  // Its own word tells what it had when it was last inside; since then the P may have been taken from it.
   const processor* pp = m.pp;
+  const bool has_p = pp && pp->mp.load(relaxed) == &m;   // [order] relaxed: numbers to show
   out << "  M" << m.id << ": p=";
-  if (pp) out << pp->id;
+  if (has_p) out << pp->id;
   else out << "nil";
   out << " curg=";
   print_goroutine_id(out, m.current);

@@ -94,6 +94,7 @@ void stop_locked_m(machine* mp) noexcept {
 void end_locked(machine* mp, goroutine* gp) noexcept {
   gp->bound = nullptr;
   gp->lock_depth = 0;
+  sanitizer::hb_release(mp);
   mp->thread_ends = true;                            // schedule() retires it once it stands on g0
 }
 

@@ -13,6 +13,7 @@ namespace {
 // The thread goes: a locked goroutine has ended here; or it has lain idle for long, then it has no P.
 void retire(machine* mp) noexcept {
   mp->locked_gp = nullptr;
+  sanitizer::hb_acquire(mp);                         // the thread's destructors come after what it did
   {
     locked hold(sched.lock);
     ++sched.threads_ending;                          // before the P goes: that may ask for a thread instead

@@ -72,6 +72,13 @@ TEST(schedtrace_test, Details) {
   EXPECT_NE(r.err.find("=4(chan receive) m=nil"), r.err.npos) << r;
 }
 
+// Go's runtime/metrics_test.go, as far as schedtrace with details tells the same.
+TEST(schedtrace_test, TestReadMetricsSched) {
+  child_result r = run_program("schedmetrics");
+  EXPECT_EQ(r.exit_status, 0) << r;
+  EXPECT_EQ(r.out, "OK\n") << r;
+}
+
 TEST(schedtrace_test, OffByDefault) { EXPECT_EQ(run_program("schedtrace").err, ""); }
 
 }  // namespace

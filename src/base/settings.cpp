@@ -67,10 +67,11 @@ constexpr debug_switch debug_switches[] = {
     {"containermaxprocs", &settings::containermaxprocs},
     {"updatemaxprocs", &settings::updatemaxprocs},
     {"asyncpreemptoff", &settings::asyncpreemptoff},
+    {"blockwarn", &settings::blockwarn},
 };
 constexpr std::string_view debug_allowed =
     "schedtrace=MS (0 to 1000000000), slice=US (100 to 1000000), and =0 or =1 for scheddetail, "
-    "containermaxprocs, updatemaxprocs, asyncpreemptoff; separated by commas";
+    "containermaxprocs, updatemaxprocs, asyncpreemptoff, blockwarn; separated by commas";
 
 bool set_debug(std::string_view item, settings& s) noexcept {
   std::size_t equals = item.find('=');

@@ -2,6 +2,7 @@
 #include "observe/install.hpp"
 
 #include "base/check.hpp"
+#include "observe/block_warning.hpp"
 #include "observe/goroutine_dump.hpp"
 #include "observe/naming.hpp"
 #include "observe/panic.hpp"
@@ -10,7 +11,9 @@
 
 namespace weft::inline v0::rt {
 
-constinit scheduler_ports ports{.print_schedtrace = print_schedtrace, .first_run = observe_install};
+constinit scheduler_ports ports{.print_schedtrace = print_schedtrace,
+                                .print_block_warnings = print_block_warnings,
+                                .first_run = observe_install};
 
 void observe_install() noexcept {
   find_symbolizer();

@@ -49,7 +49,9 @@ bool thread_exists(std::int32_t thread_id) noexcept;    // in this process
 // not_blocked: it runs, or waits for a CPU. blocked_unknown: in what, the kernel does not say; without /proc,
 // not even whether.
 enum : long { blocked_in_fault = -1, not_blocked = -2, blocked_unknown = -3 };
-long blocked_in(std::int32_t thread_id) noexcept;
+// `pc`, if given, gets where in user code, or null when the kernel does not say.
+long blocked_in(std::int32_t thread_id, const void** pc = nullptr) noexcept;
+const char* call_name(long call) noexcept;                   // of the usual ones that block; or null
 bool is_wait_for_lock(long call) noexcept;                   // a futex, perhaps: its holder must go on
 inline bool thread_is_running(std::int32_t id) noexcept { return blocked_in(id) == not_blocked; }
 std::size_t stack_limit() noexcept;                     // `ulimit -s` in bytes; 0: unlimited

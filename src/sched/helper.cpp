@@ -87,6 +87,7 @@ void helper_main(void*) noexcept {
     }
     if (work & helper_trace && ports.print_schedtrace != nullptr)
       ports.print_schedtrace(current_settings().scheddetail);
+    if (work & helper_block_warnings && ports.print_block_warnings != nullptr) ports.print_block_warnings();
     // [order] relaxed: sysmon looks again later
     if (work & helper_scavenge) services.scavenge_left.store(scavenge(), relaxed);
   }

@@ -7,6 +7,8 @@ namespace weft::inline v0::rt {
 struct scheduler_ports {
   // observe: one schedtrace line (or its detailed form) on stderr. Called on the helper thread.
   void (*print_schedtrace)(bool detail) noexcept = nullptr;
+  // observe: lines about calls that have blocked threads (block_warning.hpp). Called on the helper thread.
+  void (*print_block_warnings)() noexcept = nullptr;
   // task: destroy the goroutine's locals. Outside, on the goroutine itself, after its closure has returned.
   void (*end_goroutine)(goroutine* gp) noexcept = nullptr;
   // observe: installs handlers and everything else it needs; once, at the first run(), outside.

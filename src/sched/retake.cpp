@@ -17,6 +17,7 @@
 // Blocked in a lock: the P goes to a thread that waits for one since its slice ended somewhere (preempt.cpp),
 // if any: it may hold that lock. But at most every second time, or the others would wait for ever.
 #include "os/os.hpp"
+#include "sched/block_warning.hpp"
 #include "sched/preempt.hpp"
 
 namespace weft::inline v0::rt {
@@ -37,7 +38,7 @@ bool is_wanted(processor* pp, std::int64_t stood) noexcept {
 
 enum class verdict { no, look_again, blocked, blocked_in_lock };
 
-verdict judge(processor* pp, stay_outside& stay, std::int64_t now) noexcept {
+verdict judge(processor* pp, stay_outside& stay, std::int64_t now, block_warning& seen) noexcept {
   machine* mp = pp->seen_m;
   const std::uint64_t before = stay.announced;
   stay.announced = mp->announced.look();
@@ -46,9 +47,12 @@ verdict judge(processor* pp, stay_outside& stay, std::int64_t now) noexcept {
   const bool first = stay.cpu_time < 0, stands = used == stay.cpu_time;
   stay.cpu_time = used;
   if (!stands) return first ? verdict::look_again : verdict::no;
-  const long call = os::blocked_in(mp->thread_id);
+  const long call = os::blocked_in(mp->thread_id, &seen.pc);
   if (call == os::not_blocked) return verdict::no;
   if (call == os::blocked_unknown && now - stay.since < clock_alone) return verdict::look_again;
+  seen.call = call;
+  // Read while the M may go on: of another goroutine if so, and then the P is not taken.
+  if (const goroutine* gp = mp->current) seen.goroutine = gp->id;
   return os::is_wait_for_lock(call) ? verdict::blocked_in_lock : verdict::blocked;
 }
 
@@ -75,11 +79,13 @@ bool meet_again(processor* pp, std::int64_t now) noexcept {
 bool retake(processor* pp, std::int64_t now) noexcept {
   stay_outside& stay = pp->seen_stay;
   if (!is_wanted(pp, now - stay.since)) return false;
-  const verdict v = judge(pp, stay, now);
+  block_warning seen;                                // no goroutine: the call was announced
+  const verdict v = judge(pp, stay, now, seen);
   if (v == verdict::no || v == verdict::look_again) return v == verdict::look_again;
   const bool thread_first = v == verdict::blocked_in_lock && !thread_was_first;
   if (!take_for_good(pp->seen_m, stay.gate, thread_first)) return false;
   thread_was_first = thread_first;
+  if (seen.goroutine != 0 && current_settings().blockwarn) note_block(seen, now);
   return true;
 }
 

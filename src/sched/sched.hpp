@@ -204,6 +204,7 @@ enum helper_work : std::uint32_t {
   helper_procs = 2,
   helper_scavenge = 4,
   helper_posted = 8,
+  helper_block_warnings = 16,
 };
 void wake_helper(std::uint32_t work) noexcept;
 bool helper_is_busy() noexcept;

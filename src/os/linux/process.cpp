@@ -37,6 +37,22 @@ long read_task_file(std::int32_t thread_id, const char* name, char* buffer, std:
   return read_file(path, buffer, size);
 }
 
+// The last word of a line, in hexadecimal.
+const void* last_number(const char* line, long n) noexcept {
+  while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == ' ')) --n;
+  std::uintptr_t value = 0;
+  for (int shift = 0; n > 0 && shift < 64; --n, shift += 4) {
+    const char c = line[n - 1];
+    if (c >= '0' && c <= '9')
+      value |= static_cast<std::uintptr_t>(c - '0') << shift;
+    else if (c >= 'a' && c <= 'f')
+      value |= static_cast<std::uintptr_t>(c - 'a' + 10) << shift;
+    else
+      break;
+  }
+  return reinterpret_cast<const void*>(value);
+}
+
 }  // namespace
 
 int count_threads() noexcept {
@@ -51,11 +67,13 @@ int count_threads() noexcept {
   return n;
 }
 
-long blocked_in(std::int32_t thread_id) noexcept {
+long blocked_in(std::int32_t thread_id, const void** pc) noexcept {
   char buffer[1024];
-  // "running", or the number of the call and its arguments, or -1 for a fault, with the stack pointer.
-  if (read_task_file(thread_id, "/syscall", buffer, sizeof buffer) > 0) {
+  if (pc != nullptr) *pc = nullptr;
+  // "running", or the number of the call and its arguments, or -1 for a fault; then SP and PC.
+  if (long n = read_task_file(thread_id, "/syscall", buffer, sizeof buffer); n > 0) {
     if (buffer[0] == 'r') return not_blocked;
+    if (pc != nullptr) *pc = last_number(buffer, n);
     if (buffer[0] == '-') return blocked_in_fault;
     long number = 0;
     for (const char* p = buffer; *p >= '0' && *p <= '9'; ++p) number = number * 10 + (*p - '0');

@@ -210,8 +210,8 @@ void count_stopped(processor* pp) noexcept {
   if (--sched.stop_wait == 0) sched.stop_note.wake();
 }
 
-// While threads are short Ps lie here whose queues are not empty. Each has its turn: an M that took the last one
-// that was put here would serve the same one again and again.
+// While threads are short Ps lie here whose queues are not empty. Each has its turn: new Ms that took the
+// last one would serve the same one again and again.
 processor* idle_get_p() noexcept {
   processor* pp = sched.waiting_ps.pop_front();
   if (pp == nullptr) pp = sched.idle_ps.pop();

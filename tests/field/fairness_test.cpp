@@ -130,8 +130,8 @@ TEST(fairness, WhatWaitsBehindALoopIsFetched) {
   });
 }
 
-// A chain of run_next hand-offs that goes from one thread to the next, each of which ends: nobody else's slice
-// is ever over, so the end of a thread has to be the end of one.
+// A chain of run_next hand-offs that goes from one thread to the next, each of which ends: sysmon sees no
+// slice that is over, so the end of a thread has to be the end of one.
 TEST(fairness, ThreadsThatEndDoNotKeepTheProcessor) {
   weft_test::with_procs(1, [] {
     bool ran = false;

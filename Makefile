@@ -4,19 +4,22 @@ JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 # make test TESTS=regex runs only the test executables that match
 TESTS  ?= .
+# make stress SECONDS=n CASES='regex...': so long in all, only the cases that match
+SECONDS ?= 60
 # Addresses of the process laid out at random can collide with ThreadSanitizer's shadow on recent kernels.
 FIXED  := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 variants := release debug asan tsan
 clang    := $(addsuffix -clang,$(variants))
 
-.PHONY: help run wc test bench install clean setup setup-clang \
+.PHONY: help run wc test stress bench install clean setup setup-clang \
         $(filter-out release,$(variants)) $(clang)
 
 help:
 	@echo "make run            release build, then the tour (about 10 s)"
 	@echo "make wc ARGS=PATH   release build, then count the words below PATH"
 	@echo "make test           release build, then every test; TESTS=regex for some"
+	@echo "make stress         foreign code in goroutines, with faults, SECONDS=60 in all; CASES=regex for some"
 	@echo "make bench          the workloads beside every peer on this machine; ARGS='--rounds 3 skynet_1m'"
 	@echo "make debug          the tests with the debug assertions"
 	@echo "make asan | tsan    the tests under AddressSanitizer+UBSan | ThreadSanitizer"
@@ -55,6 +58,12 @@ tsan: setup
 $(clang): setup-clang
 	@$(call build,$@)
 	$(if $(findstring tsan,$@),$(FIXED)) ctest --test-dir build/$@ --output-on-failure -R '$(TESTS)'
+
+stress: setup
+	@tools/setup.sh stress || echo "going on without what is missing"
+	@$(call build,release,weft_soak)
+	@$(call build,asan,weft_soak)
+	@python3 tools/stress.py --seconds $(SECONDS) $(CASES)
 
 bench: setup
 	@tools/setup.sh bench

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs the Debian packages that the build needs and the machine lacks. Quick when all is there.
 #
-#   tools/setup.sh [clang] [bench]      also what the clang builds, the peers need
+#   tools/setup.sh [clang] [bench] [stress]      also what the clang builds, the peers, the stress cases need
 set -eu
 
 need_command() { command -v "$1" >/dev/null 2>&1 || missing="$missing $2"; }
+need_library() { ls /usr/lib/*/"$1".so* >/dev/null 2>&1 || missing="$missing $2"; }
 need_file() { [ -e "$1" ] || missing="$missing $2"; }
 
 # Sets `missing` to the packages that are not there.
@@ -28,7 +29,10 @@ look() {
           need_file "$(clang --print-file-name="libclang_rt.asan-$(uname -m).a")" "libclang-rt-$version-dev"
         fi ;;
       bench) need_file /usr/include/boost/fiber/all.hpp libboost-fiber-dev ;;
-      *) echo "setup.sh: unknown part '$part'; parts are clang, bench" >&2; exit 2 ;;
+      stress)   # other allocators
+        need_library libjemalloc libjemalloc2
+        need_library libmimalloc libmimalloc2.0 ;;
+      *) echo "setup.sh: unknown part '$part'; parts are clang, bench, stress" >&2; exit 2 ;;
     esac
   done
 }

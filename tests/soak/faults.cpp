@@ -40,16 +40,17 @@ int faults_suffered() { return suffered; }
 
 }  // namespace soak
 
-extern "C" int pthread_create(pthread_t* id, const pthread_attr_t* how, void* (*f)(void*), void* arg) noexcept {
+extern "C" int pthread_create(pthread_t* id, const pthread_attr_t* how, void* (*f)(void*),
+                              void* arg) noexcept {
   using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto next = reinterpret_cast<function>(dlsym(RTLD_NEXT, "pthread_create"));
   using namespace soak;
   if (const fault what = wanted; what != fault::none && is_template_thread()) {
-    if (what == fault::fails && !one_in(4)) {
+    if (what == fault::fails && one_in(2)) {
       ++suffered;
       return EAGAIN;
     }
-    if (what == fault::hangs && one_in(10)) {
+    if (what == fault::hangs && one_in(20)) {
       ++suffered;
       const timespec second{1, 0};
       nanosleep(&second, nullptr);

@@ -3,7 +3,7 @@
 
 namespace soak {
 
-enum class fault { none, fails, hangs };   // three of four creations fail; one of ten hangs for a second
+enum class fault { none, fails, hangs };   // half of all creations fail; one of 20 hangs for a second
 
 void make_threads_suffer(fault how);       // from now on; any thread
 int faults_suffered();                     // so many times

@@ -77,7 +77,7 @@ struct operation {
   const char* name;
   const char* shows;
   void (*run)(kit&);
-  int share;                          // of `mix`
+  bool in_mix;                        // `mix` stands for all of these
 };
 std::span<const operation> operations();
 

@@ -44,7 +44,8 @@ waiting_times read_waiting_times() {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
     std::ifstream in(task.path() / "schedstat");
     long long ran = 0, waited = 0;
-    if (in >> ran >> waited) all[std::atoi(task.path().filename().c_str())] = std::chrono::nanoseconds(waited);
+    const int id = std::atoi(task.path().filename().c_str());
+    if (in >> ran >> waited) all[id] = std::chrono::nanoseconds(waited);
   }
   return all;
 }
@@ -59,9 +60,10 @@ clock::duration waited_since(const waiting_times& before) {
 }
 
 // That the process can use at a time.
-int cpus(int procs) { return std::min(procs, std::max(1, static_cast<int>(std::thread::hardware_concurrency()))); }
-
-double milliseconds(clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
+int cpus(int procs) {
+  const int all = static_cast<int>(std::thread::hardware_concurrency());
+  return std::min(procs, std::max(all, 1));
+}
 
 std::vector<std::uint64_t> read_all(std::span<const counter> counters) {
   std::vector<std::uint64_t> values;
@@ -120,47 +122,9 @@ class gap_meter {
   waiting_times before_;
 };
 
-class window {
- public:
-  explicit window(std::span<const counter> counters) : counters_(counters) { begin(); }
-
-  // True when it is over.
-  bool look(clock::time_point now, int procs) {
-    const auto wall = now - begun_;
-    if (wall < 1s || now < next_look_) return false;
-    next_look_ = now + 100ms;
-    return cpu_time() - cpu_ >= 900ms * cpus(procs) || wall - waited_since(waited_) / procs >= 1s || wall >= 10s;
-  }
-  struct outcome {
-    std::vector<std::size_t> standing;     // have not counted on
-    std::size_t not_begun = 0;
-  };
-  outcome end() {
-    outcome o;
-    const auto now = read_all(counters_);
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      o.not_begun += now[i] == 0;
-      if (now[i] == values_[i] && now[i] != 0) o.standing.push_back(i);
-    }
-    return o;
-  }
-  std::string times() const {
-    return std::to_string((clock::now() - begun_) / 1ms) + " ms, " + std::to_string((cpu_time() - cpu_) / 1ms) + " ms CPU";
-  }
-  void begin() {
-    begun_ = next_look_ = clock::now();
-    cpu_ = cpu_time();
-    waited_ = read_waiting_times();
-    values_ = read_all(counters_);
-  }
-
- private:
-  std::span<const counter> counters_;
-  clock::time_point begun_, next_look_;
-  clock::duration cpu_{};
-  waiting_times waited_;
-  std::vector<std::uint64_t> values_;
-};
+bool all_count(std::span<const counter> counters) {
+  return std::ranges::none_of(counters, [](const counter& c) { return c.value == 0; });
+}
 
 std::string names_of(const std::vector<std::size_t>& standing) {
   std::string text;
@@ -181,6 +145,45 @@ void run_on_failure() {
 
 }  // namespace
 
+class window {
+ public:
+  explicit window(std::span<const counter> counters)
+      : counters_(counters), cpu_(cpu_time()), waited_(read_waiting_times()), values_(read_all(counters)) {}
+
+  bool is_over(clock::time_point now, int procs) {
+    const auto wall = now - begun_;
+    if (wall < 1s || now < next_look_) return false;
+    next_look_ = now + 100ms;
+    if (cpu_time() - cpu_ >= 900ms * cpus(procs)) return true;
+    return wall - waited_since(waited_) / procs >= 1s || wall >= 10s;
+  }
+
+  struct result {
+    std::vector<std::size_t> standing;     // have not counted on
+    std::size_t not_begun = 0;
+  };
+  result outcome() const {
+    result r;
+    const auto now = read_all(counters_);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      r.not_begun += now[i] == 0;
+      if (now[i] == values_[i] && now[i] != 0) r.standing.push_back(i);
+    }
+    return r;
+  }
+  std::string times() const {
+    const auto wall = clock::now() - begun_, cpu = cpu_time() - cpu_;
+    return std::to_string(wall / 1ms) + " ms, " + std::to_string(cpu / 1ms) + " ms CPU";
+  }
+
+ private:
+  std::span<const counter> counters_;
+  clock::time_point begun_ = clock::now(), next_look_ = begun_;
+  clock::duration cpu_;
+  waiting_times waited_;
+  std::vector<std::uint64_t> values_;
+};
+
 void die(const std::string& what) {
   std::fprintf(stderr, "weft-soak: FAILED: %s\n", what.c_str());
   weft::print_schedtrace(2);
@@ -199,27 +202,32 @@ sight watch::result() {
   return seen_;
 }
 
+// True when the watch is over.
+bool watch::end_window(const window& w, clock::time_point start) {
+  ++seen_.windows;
+  const auto [standing, not_begun] = w.outcome();
+  if (how_.each && !standing.empty())
+    die(std::to_string(standing.size()) + " goroutines stood still in second " +
+        std::to_string(seen_.windows) + " (" + w.times() + "; " + std::to_string(not_begun) +
+        " have not begun):" + names_of(standing));
+  const bool all_begun = not_begun == 0 || !how_.each;
+  if (!all_begun && seen_.windows >= how_.longest_start)
+    die(std::to_string(not_begun) + " goroutines have not begun");
+  return all_begun && clock::now() - start >= how_.length;
+}
+
 void watch::look_on(std::span<const counter> counters, const std::function<void()>& over) {
   const auto start = clock::now();
   gap_meter gap(how_, start);
-  window now_judged(counters);
-  for (;;) {
-    std::this_thread::sleep_for(look_every);
-    const auto now = clock::now();
-    gap.look(sum_of(counters), now, seen_);
-    if (!now_judged.look(now, how_.procs)) continue;
-    ++seen_.windows;
-    const auto [standing, not_begun] = now_judged.end();
-    if (how_.each && !standing.empty())
-      die(std::to_string(standing.size()) + " of " + std::to_string(counters.size()) + " goroutines stood still in second " +
-          std::to_string(seen_.windows) + " (" + now_judged.times() + "; " + std::to_string(not_begun) +
-          " have not begun):" + names_of(standing));
-    if (not_begun == 0 || !how_.each) {
-      if (now - start >= how_.length) break;
-    } else if (seen_.windows >= how_.longest_start) {
-      die(std::to_string(not_begun) + " goroutines have not begun");
+  for (bool done = false; !done;) {
+    window w(counters);
+    for (auto now = start; !w.is_over(now, how_.procs);) {
+      std::this_thread::sleep_for(look_every);
+      now = clock::now();
+      gap.look(sum_of(counters), now, seen_);
+      if (seen_.start == seen_.start.zero() && all_count(counters)) seen_.start = now - start;
     }
-    now_judged.begin();
+    done = end_window(w, start);
   }
   over();
 }

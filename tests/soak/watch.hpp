@@ -1,11 +1,11 @@
-// watch.hpp — a plain thread that watches counters grow. It belongs to no runtime, so it sees when one stands.
+// watch.hpp — a plain thread that watches counters grow. It belongs to no runtime: it sees when one stands.
 //
 //   every look (1 ms)   has the sum of all counters grown? The longest time in which it has not is the gap
 //   every window (1 s)  has EACH counter grown? If not: who stands, and the process ends with a dump
 //
-// On a busy machine everything seems to stand still. A window lasts until the process has had as much CPU as it
-// could use in a second, or has not been kept waiting for one for a second; 10 s at most. From a gap that is
-// too long the time is taken off in which the watcher itself was late, or in which threads of the process
+// On a busy machine everything seems to stand still. A window lasts until the process has had as much CPU as
+// it could use in a second, or has not been kept waiting for one for a second; 10 s at most. From a gap that
+// is too long the time is taken off in which the watcher itself was late, or in which threads of the process
 // could run and got no CPU (/proc/self/task/TID/schedstat).
 //
 // Who has not begun may stand for a while: a goroutine that is stopped in the middle of something needs its
@@ -21,6 +21,7 @@
 namespace soak {
 
 using clock = std::chrono::steady_clock;
+inline double milliseconds(clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
 struct alignas(64) counter {
   std::atomic<std::uint64_t> value{0};
@@ -36,9 +37,12 @@ struct watch_options {
 
 struct sight {
   int windows = 0;
+  clock::duration start{};                 // until all had counted
   clock::duration worst_gap{};             // what was taken off is not in it
   clock::duration taken_off{};
 };
+
+class window;
 
 class watch {
  public:
@@ -48,6 +52,7 @@ class watch {
 
  private:
   void look_on(std::span<const counter> counters, const std::function<void()>& over);
+  bool end_window(const window& w, clock::time_point start);
 
   watch_options how_;
   sight seen_;

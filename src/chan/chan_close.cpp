@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "base/print.hpp"
 #include "chan/chan_ops.hpp"
+#include "sched/fork.hpp"
 #include "sched/inside.hpp"
 
 namespace weft::inline v0::rt {
@@ -50,6 +51,7 @@ bool chan_close(chan_core* c) noexcept {
 }
 
 void chan_destroy(chan_core* c) noexcept {
+  if (in_forked_child()) return;
   // [order] relaxed: ours alone
   if (c->receivers.head.load(relaxed) || c->senders.head.load(relaxed)) [[unlikely]]
     check_nobody_waits(*c);

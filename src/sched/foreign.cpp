@@ -12,6 +12,7 @@
 #include <new>
 
 #include "os/os.hpp"
+#include "sched/fork.hpp"
 #include "sched/sched.hpp"
 
 namespace weft::inline v0::rt {
@@ -29,6 +30,7 @@ constexpr std::size_t chunk_bytes = 64 * 1024;
 pthread_key_t end_of_thread;
 
 void forget_thread(void* p) noexcept {               // pthread's destructor, on the ending thread, outside
+  if (in_forked_child()) return;
   auto* mp = static_cast<machine*>(p);
   set_this_machine(mp);                              // other destructors may have run before
   goroutine* gp = mp->thread_gp;
@@ -88,6 +90,7 @@ void forget_this_thread() noexcept {
 }
 
 machine* adopt_thread() noexcept {
+  refuse_in_forked_child();
   runtime_init();
   static const bool have_key = pthread_key_create(&end_of_thread, forget_thread) == 0;
   machine* mp = new_machine(true);

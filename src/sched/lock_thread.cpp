@@ -10,6 +10,7 @@
 // comes back, before it sleeps; as long as that pays (wait_awhile_for_p).
 #include "os/linux/pause.hpp"
 #include "os/os.hpp"
+#include "sched/fork.hpp"
 #include "sched/sched.hpp"
 #include "weft/this_goroutine.hpp"
 
@@ -117,6 +118,7 @@ thread_lock::thread_lock() {
 }
 
 thread_lock::~thread_lock() {
+  if (rt::in_forked_child()) return;
   rt::inside in;
   rt::goroutine* gp = in->current;
   if (gp->is_thread || --gp->lock_depth != 0) return;

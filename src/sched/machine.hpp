@@ -52,6 +52,7 @@ struct alignas(cache_line) machine {
   bool is_foreign = false;
   bool is_service = false;            // template, sysmon, helper
   atomic<bool> interrupted{false};    // in the signal handler (preempt.cpp): its thread may hold any lock
+  atomic<bool> in_fork{false};        // between the handlers of fork (fork.cpp)
   bool thread_ends = false;           // a locked goroutine has ended, or nobody needs it: no more Gs here
 
   // ---- set by whoever wakes it, before note.wake() ----

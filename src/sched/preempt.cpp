@@ -92,6 +92,8 @@ void on_interrupt() noexcept {
   machine* mp = this_machine();
   if (mp == nullptr || mp->is_foreign || mp->current == nullptr) return;
   if (!gate_word::is_outside(mp->gate.look())) return;       // it sees the mark on its way out
+  // [order] relaxed: our own. It holds every lock of malloc, and sysmon takes the P a slice later
+  if (mp->in_fork.load(relaxed)) return;
   // [order] relaxed: for settle(), which reads it under the lock that this thread takes before it waits
   mp->interrupted.store(true, relaxed);
   leave_slow(mp);

@@ -11,6 +11,7 @@
 //   threads.cpp        template thread, limit                   lock_thread.cpp    G bound to M
 //   timers.cpp         arm, run, earliest                       deadlock.cpp       all asleep
 //   trim.cpp           stacks of those who wait for long        global_queue.hpp   the queue of all Ps
+//   fork.cpp           the child may only exec
 //   world.cpp          run(): begin and end                     foreign.cpp        threads we did not start
 #pragma once
 #include "base/settings.hpp"

@@ -30,6 +30,7 @@
 
 #include "base/print.hpp"
 #include "os/os.hpp"
+#include "sched/fork.hpp"
 
 namespace weft::inline v0::rt {
 namespace {
@@ -152,7 +153,9 @@ bool start_machine() noexcept {
     char name[16];
     name_machine(name, mp->id);
     services.creating.store(os::thread_id(), relaxed);       // [order] relaxed, both: a hint for sysmon
+    begin_creation();
     error = os::start_thread(name, machine_main, mp, false);
+    end_creation();
     services.creating.store(0, relaxed);
     if (error == 0) return true;
     free_machine(mp);

@@ -10,6 +10,7 @@
 // not keep run() from returning.
 #include "os/os.hpp"
 #include "base/print.hpp"
+#include "sched/fork.hpp"
 #include "sched/preempt.hpp"
 #include "sched/threads.hpp"
 #include "weft/runtime.hpp"
@@ -263,6 +264,7 @@ void end_main(goroutine* gp) noexcept {
 namespace weft::inline v0::detail {
 
 void run_world(const options& how, void (*entry)(void*), void* arg) {
+  rt::refuse_in_forked_child();
   rt::runtime_init();
   if (rt::machine* mp = rt::this_machine(); mp != nullptr && !mp->is_foreign)
     throw std::logic_error("weft::run called from a goroutine");
@@ -276,6 +278,7 @@ void run_world(const options& how, void (*entry)(void*), void* arg) {
   static const bool installed = [] {
     if (rt::ports.first_run != nullptr) rt::ports.first_run();
     rt::install_preemption();
+    rt::install_fork_handlers();
     rt::start_service_threads();
     return true;
   }();

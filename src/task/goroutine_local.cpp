@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "sched/fork.hpp"
 #include "sched/inside.hpp"
 #include "sched/park.hpp"
 #include "sched/ports.hpp"
@@ -128,6 +129,7 @@ void local_slot::take() {
 }
 
 void local_slot::give_back() noexcept {
+  if (rt::in_forked_child()) return;
   rt::inside in;
   rt::places.give_back(id_.load(rt::relaxed));   // [order] relaxed: nobody else uses the variable any more
 }

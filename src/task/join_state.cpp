@@ -26,6 +26,7 @@
 #include "base/check.hpp"
 #include "context/sanitizer.hpp"
 #include "os/os.hpp"
+#include "sched/fork.hpp"
 #include "sched/inside.hpp"
 #include "task/goroutine_local.hpp"
 #include "wait/timed_wait.hpp"
@@ -120,6 +121,7 @@ join_state::waited join_state::wait(std::int64_t deadline) {
     return true;
   };
   if (has_ended()) return waited::done;
+  if (rt::in_forked_child()) return waited::lost;    // for the destructor of a handle
   // If the word is still not done after the status was read, it was this goroutine's, not a later one's.
   // [order] acquire: the two loads stay in order.
   if (gp_->status.load(rt::acquire) == rt::g_status::abandoned)

@@ -4,6 +4,7 @@
 // S2  nobody but the timer wakes a sleeper: no claim is needed
 // S3  a plain thread sleeps in the kernel, whether a world runs or not
 #include "os/os.hpp"
+#include "sched/fork.hpp"
 #include "sched/inside.hpp"
 #include "sched/park.hpp"
 #include "sched/timers.hpp"
@@ -28,7 +29,10 @@ void arm_sleeper(void* arg) noexcept {
 }
 
 bool sleep_goroutine(std::int64_t until) noexcept {   // false: this is a plain thread
-  if (this_machine() == nullptr) return false;
+  if (this_machine() == nullptr) {
+    refuse_in_forked_child();
+    return false;
+  }
   inside_parking in;
   goroutine* gp = current();
   if (gp->is_thread) return false;

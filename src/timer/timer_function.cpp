@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "context/sanitizer.hpp"
+#include "sched/fork.hpp"
 #include "sched/inside.hpp"
 #include "sched/park.hpp"
 #include "sched/timers.hpp"
@@ -61,6 +62,7 @@ timer_function::timer_function(caller call, destroyer destroy) : call_(call), de
 }
 
 timer_function::~timer_function() {
+  if (rt::in_forked_child()) return;
   rt::inside in;
   rt::give_timer_slot(slot_);
 }
@@ -77,6 +79,7 @@ bool timer_function::reset(std::int64_t when) noexcept {
 }
 
 bool timer_function::stop() noexcept {
+  if (rt::in_forked_child()) return false;           // for the destructor of a timer
   bool was_armed, held;
   {
     rt::inside in;

@@ -1,6 +1,7 @@
 // timed_wait.cpp — see timed_wait.hpp.
 #include "wait/timed_wait.hpp"
 
+#include "sched/fork.hpp"
 #include "sched/inside.hpp"
 #include "sched/timers.hpp"
 
@@ -18,6 +19,7 @@ std::int64_t time_out(timer_node& node, std::int64_t, ready_batch& out) noexcept
 // Whoever destroys a stop_callback waits for the end of this call, so it must not be where a thread stays
 // behind when its world ends: it leaves without looking what its P is wanted for.
 void wait_scope::on_stop::operator()() const noexcept {
+  if (in_forked_child()) return;                     // the destructor of a handle has asked
   inside_briefly in;
   // [order] relaxed: a finished world stays finished.
   if (gp->status.load(relaxed) == g_status::abandoned) return;

@@ -68,10 +68,11 @@ constexpr debug_switch debug_switches[] = {
     {"updatemaxprocs", &settings::updatemaxprocs},
     {"asyncpreemptoff", &settings::asyncpreemptoff},
     {"blockwarn", &settings::blockwarn},
+    {"watchdog", &settings::watchdog},
 };
 constexpr std::string_view debug_allowed =
     "schedtrace=MS (0 to 1000000000), slice=US (100 to 1000000), and =0 or =1 for scheddetail, "
-    "containermaxprocs, updatemaxprocs, asyncpreemptoff, blockwarn; separated by commas";
+    "containermaxprocs, updatemaxprocs, asyncpreemptoff, blockwarn, watchdog; separated by commas";
 
 bool set_debug(std::string_view item, settings& s) noexcept {
   std::size_t equals = item.find('=');

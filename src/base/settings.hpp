@@ -5,8 +5,8 @@
 //   WEFT_MAXTHREADS   1 to 1000000
 //   WEFT_STACKGUARD   on, or strict: no stack without a guard is ever handed out
 //   WEFT_TRACEBACK    none, single, all, system, crash
-//   WEFTDEBUG         key=value,key=value: schedtrace=MS, and scheddetail containermaxprocs updatemaxprocs
-//                     asyncpreemptoff blockwarn, 0 or 1 each
+//   WEFTDEBUG         key=value,key=value: schedtrace=MS, slice=US, and scheddetail containermaxprocs
+//                     updatemaxprocs asyncpreemptoff blockwarn watchdog, 0 or 1 each
 //
 // An unset or empty variable means the default. So does a bad one, after one line on stderr that names the
 // variable, the value and what is allowed.
@@ -40,6 +40,7 @@ struct settings {
   bool containermaxprocs = true;      // the cgroups count
   bool asyncpreemptoff = false;       // no signals: who does not answer in time loses its processor instead
   bool blockwarn = false;             // a line about a call that blocked a thread without being announced
+  bool watchdog = true;               // tell when nothing is scheduled for a second
   int slice_us = 0;                   // the length of a slice, for tests; 0: 10 ms
   bool updatemaxprocs = true;         // and are followed while the program runs
 };

@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "base/print.hpp"
 #include "chan/chan_ops.hpp"
+#include "sched/exit.hpp"
 #include "sched/fork.hpp"
 #include "sched/inside.hpp"
 
@@ -22,14 +23,17 @@ void take_all(wait_queue& q, ready_batch& woken) noexcept {
 }
 
 // Whoever waits uses a handle that has gone. A goroutine of a finished world waits for nothing any more.
-void check_nobody_waits(chan_core& c) noexcept {
+// True: some wait, but the process exits.
+bool somebody_waits(chan_core& c) noexcept {
   for (wait_queue* q : {&c.receivers, &c.senders})
     for (waiter* w = q->head.load(relaxed); w; w = w->next)   // [order] relaxed: the last handle is ours
       if (w->gp->status.load(relaxed) != g_status::abandoned) {   // [order] relaxed: a diagnosis
+        if (process_exits()) return true;
         begin_fatal();
         printer() << "fatal error: channel destroyed while goroutine " << w->gp->id << " waits in it\n";
         finish_fatal(2);
       }
+  return false;
 }
 
 }  // namespace
@@ -54,7 +58,7 @@ void chan_destroy(chan_core* c) noexcept {
   if (in_forked_child()) return;
   // [order] relaxed: ours alone
   if (c->receivers.head.load(relaxed) || c->senders.head.load(relaxed)) [[unlikely]]
-    check_nobody_waits(*c);
+    if (somebody_waits(*c)) return;
   if (c->timed) return timer_channel_destroy(c);
   if (c->drop) {
     // [order] relaxed: ours alone. A value's destructor may use other channels, so we are outside.

@@ -13,7 +13,7 @@
 //
 // Who takes: stop_the_world, for_each_p, the end of a world, sysmon from blocking calls (retake.cpp).
 #include "os/os.hpp"
-#include "sched/sched.hpp"
+#include "sched/preempt.hpp"
 
 namespace weft::inline v0::rt {
 namespace {
@@ -152,8 +152,16 @@ void wait_for_p_here(machine* mp) noexcept {
   mp->hands_on.store(false, release);                // [order] release: settle() sees the P given away
   processor* pp;
   do mp->park_note.sleep();
-  while ((pp = take_next_p(mp)) == nullptr && !mp->lost.load(acquire));  // [order] acquire: pairs with lose()
+  // [order] acquire: pairs with lose() and let_go_stopped()
+  while ((pp = take_next_p(mp)) == nullptr && !mp->lost.load(acquire) && !mp->goes_without_p.load(acquire));
   sched.threads_stopped.fetch_sub(1, relaxed);
+  if (pp == nullptr && mp->goes_without_p.exchange(false, relaxed)) {   // [order] relaxed: ours again
+    gp->bound = was_bound;
+    gp->status.store(g_status::running, relaxed);
+    mp->lease.go_without();
+    report_stray(mp);
+    return;
+  }
   if (pp == nullptr) {
     if (!mp->interrupted.load(relaxed)) sleep_for_ever();   // [order] relaxed: our own
     mp->lease.surrender();
@@ -206,7 +214,7 @@ void leave_slow(machine* mp) noexcept {
   enter();
   // [order] acquire: pairs with who set the bit
   if (mp->lease.is_mine() && mp->pp->attention.load(acquire) & attend_slice) end_slice_here(mp);
-  if (!mp->lease.is_mine()) {                        // the world has ended, and we are in the handler
+  if (!mp->lease.is_mine()) {                        // in the handler: the world has ended, or we are let go
     mp->gate.leave();
     return;
   }

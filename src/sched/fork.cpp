@@ -47,7 +47,8 @@ void end_one(atomic<std::uint32_t>& word) noexcept {
 }
 
 void prepare() noexcept {
-  if (machine* mp = this_machine()) mp->in_fork.store(true, relaxed);   // [order] relaxed: for our own handler
+  // [order] relaxed, here and below: for our own signal handler
+  if (machine* mp = this_machine()) mp->in_fork.store(true, relaxed);
   const std::int64_t deadline = os::nanotime() + patience;
   for (;;) {
     const bool in_time = wait_for_zero(creating, deadline);
@@ -59,7 +60,7 @@ void prepare() noexcept {
 
 void parent() noexcept {
   end_one(forks);
-  if (machine* mp = this_machine()) mp->in_fork.store(false, relaxed);  // [order] relaxed: as above
+  if (machine* mp = this_machine()) mp->in_fork.store(false, relaxed);   // [order] as in prepare()
 }
 
 // [order] relaxed, all of these: there is one thread
@@ -77,7 +78,8 @@ void install_fork_handlers() noexcept {
   if (pthread_atfork(prepare, parent, child) != 0) fatal("out of memory for the handlers of fork");
 }
 
-bool in_forked_child() noexcept { return in_child.load(relaxed); }   // [order] relaxed: from before any thread
+// [order] relaxed: written before there was a second thread
+bool in_forked_child() noexcept { return in_child.load(relaxed); }
 
 void refuse_in_forked_child() noexcept {
   if (!in_forked_child()) return;

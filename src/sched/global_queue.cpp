@@ -103,14 +103,18 @@ void global_queue::push_thread(machine* mp) noexcept {
   add(1);
 }
 
-goroutine* global_queue::take_thread() noexcept {
-  machine* mp = first_thread_;
-  if (mp == nullptr) return nullptr;
-  first_thread_ = mp->link;
-  if (first_thread_ == nullptr) last_thread_ = nullptr;
+// The one behind `before`, or the first.
+machine* global_queue::unlink_thread(machine* before) noexcept {
+  machine* mp = before != nullptr ? before->link : first_thread_;
+  (before != nullptr ? before->link : first_thread_) = mp->link;
+  if (last_thread_ == mp) last_thread_ = before;
   thread_count_.store(threads() - 1, relaxed);       // [order] as size()
   add(-1u);
-  return mp->current;
+  return mp;
+}
+
+goroutine* global_queue::take_thread() noexcept {
+  return first_thread_ != nullptr ? unlink_thread(nullptr)->current : nullptr;
 }
 
 bool global_queue::remove_thread(machine* mp) noexcept {
@@ -119,15 +123,15 @@ bool global_queue::remove_thread(machine* mp) noexcept {
     if (at == nullptr) return false;
     before = at;
   }
-  if (before == nullptr) {
-    take_thread();
-    return true;
-  }
-  before->link = mp->link;
-  if (last_thread_ == mp) last_thread_ = before;
-  thread_count_.store(threads() - 1, relaxed);       // [order] as size()
-  add(-1u);
+  unlink_thread(before);
   return true;
+}
+
+machine* global_queue::take_thread_if(bool (*wanted)(machine*) noexcept) noexcept {
+  machine* before = nullptr;
+  for (machine* at = first_thread_; at != nullptr; before = at, at = at->link)
+    if (wanted(at)) return unlink_thread(before);
+  return nullptr;
 }
 
 void global_queue::clear() noexcept {

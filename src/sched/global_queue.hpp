@@ -35,6 +35,7 @@ class global_queue {
   void clear() noexcept;
 
   void push_thread(machine* mp) noexcept;                              // its current goroutine waits for a P
+  machine* take_thread_if(bool (*)(machine*) noexcept) noexcept;       // the longest waiting of those
   goroutine* take_thread() noexcept;                                   // the longest waiting one; or null
   bool remove_thread(machine* mp) noexcept;                            // this one, if it is there
   // [order] relaxed: exact under the lock only
@@ -50,6 +51,7 @@ class global_queue {
   chunk* new_chunk() noexcept;                                         // null: no memory
   void drop_front() noexcept;
   std::uint32_t take_plain(goroutine** into, std::uint32_t n) noexcept;
+  machine* unlink_thread(machine* before) noexcept;
   bool put_back(goroutine* gp) noexcept;
   bool put_front(goroutine* gp) noexcept;
   void add(std::uint32_t n) noexcept { size_.store(size_.load(relaxed) + n, relaxed); }   // [order] as size()

@@ -3,6 +3,7 @@
 // A posted function runs here while the goroutine that asked for it is parked (or its thread blocked), so two
 // stops of the world never wait for each other.
 #include "os/os.hpp"
+#include "sched/let_go.hpp"
 #include "sched/threads.hpp"
 
 namespace weft::inline v0::rt {
@@ -88,6 +89,7 @@ void helper_main(void*) noexcept {
     if (work & helper_trace && ports.print_schedtrace != nullptr)
       ports.print_schedtrace(current_settings().scheddetail);
     if (work & helper_block_warnings && ports.print_block_warnings != nullptr) ports.print_block_warnings();
+    if (work & helper_standstill) tell_of_standstill();
     // [order] relaxed: sysmon looks again later
     if (work & helper_scavenge) services.scavenge_left.store(scavenge(), relaxed);
   }

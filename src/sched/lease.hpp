@@ -56,6 +56,8 @@ class lease_word {
   // The M as its own claimer: the P is taken, and `mine_` is left behind, so that the next crossing notices.
   // [order] release: as in set()
   void surrender() noexcept { word_.store(look().next(lease_state::taken).bits, release); }
+  // The same without a P: there is none that a claimer could give back. [order] release: as in set()
+  void go_without() noexcept { word_.store(look().next(lease_state::taken, no_processor).bits, release); }
   void copy(value v) noexcept { mine_ = v.bits; }
 
   // Anybody. [order] acq_rel: the P's contents travel with the lease.
@@ -68,6 +70,7 @@ class lease_word {
     mine_ = v.bits;
     word_.store(v.bits, release);   // [order] release: pairs with a claimer's look()
   }
+  static constexpr std::uint32_t no_processor = 0xffff;
   atomic<std::uint64_t> word_{0};
   std::uint64_t mine_ = 0;          // what the owner saw last
 };

@@ -66,6 +66,7 @@ struct alignas(cache_line) machine {
   bool on_idle_list = false;
   bool settling = false;              // has no P, is awake, and goes idle next
   bool waits_for_p = false;           // in wait_for_p_here: its goroutine is queued, bound to it
+  atomic<bool> goes_without_p{false}; // woken from there by let_go_stopped(), which then leaves it alone
   atomic<bool> hands_on{false};       // and it has not yet given away the P that it had
 
   // ---- sysmon ----

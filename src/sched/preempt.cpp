@@ -22,6 +22,7 @@
 #include <algorithm>
 
 #include "os/os.hpp"
+#include "sched/let_go.hpp"
 #include "sched/threads.hpp"
 
 namespace weft::inline v0::rt {
@@ -92,8 +93,8 @@ void on_interrupt() noexcept {
   machine* mp = this_machine();
   if (mp == nullptr || mp->is_foreign || mp->current == nullptr) return;
   if (!gate_word::is_outside(mp->gate.look())) return;       // it sees the mark on its way out
-  // [order] relaxed: our own. It holds every lock of malloc, and sysmon takes the P a slice later
-  if (mp->in_fork.load(relaxed)) return;
+  // Who forks holds every lock of malloc: its P is claimed later. [order] relaxed: our own, and a hint
+  if (mp->in_fork.load(relaxed) || exiting.load(relaxed)) return;
   // [order] relaxed: for settle(), which reads it under the lock that this thread takes before it waits
   mp->interrupted.store(true, relaxed);
   leave_slow(mp);
@@ -103,7 +104,10 @@ void on_interrupt() noexcept {
 }  // namespace
 
 // What TSan does with a signal is to deliver it at the next call of libc, and a loop has none.
-bool may_interrupt() noexcept { return !sanitizer::thread && !current_settings().asyncpreemptoff; }
+bool has_signals() noexcept { return !sanitizer::thread && !current_settings().asyncpreemptoff; }
+
+// [order] relaxed: seen a round later at worst
+bool may_interrupt() noexcept { return has_signals() && !exiting.load(relaxed) && !stands_still(); }
 
 // The thread may have gone on, or ended, since it was looked at: once more, then. What is left is a signal
 // that comes after the stay: the handler finds the gate odd, or no M.
@@ -114,7 +118,7 @@ bool interrupt(machine* mp, stay_outside& stay, std::int64_t now) noexcept {
 }
 
 void install_preemption() noexcept {
-  if (may_interrupt()) os::install_interrupt(on_interrupt);
+  if (has_signals()) os::install_interrupt(on_interrupt);
 }
 
 // The thread that makes threads waits for a lock, and threads that have been stopped wait for their next

@@ -11,7 +11,8 @@
 //   threads.cpp        template thread, limit                   lock_thread.cpp    G bound to M
 //   timers.cpp         arm, run, earliest                       deadlock.cpp       all asleep
 //   trim.cpp           stacks of those who wait for long        global_queue.hpp   the queue of all Ps
-//   fork.cpp           the child may only exec
+//   fork.cpp           the child may only exec                  exit.cpp           the end of the process
+//   watchdog.cpp       nothing is scheduled                     let_go.cpp         stopped threads go on
 //   world.cpp          run(): begin and end                     foreign.cpp        threads we did not start
 #pragma once
 #include "base/settings.hpp"
@@ -206,6 +207,7 @@ enum helper_work : std::uint32_t {
   helper_scavenge = 4,
   helper_posted = 8,
   helper_block_warnings = 16,
+  helper_standstill = 32,
 };
 void wake_helper(std::uint32_t work) noexcept;
 bool helper_is_busy() noexcept;

@@ -6,12 +6,13 @@
 //
 //   each round   the coarse clock; a P whose M is blocked in foreign code (retake.cpp); a run_next that waits
 //                beside an idle P; a P whose slice is over (preempt.cpp); an overdue timer; threads that run
-//                without a P (strays.cpp)
+//                without a P (strays.cpp); whether anything is scheduled at all (watchdog.cpp)
 //   sometimes    schedtrace, the number of CPUs (1 s), the scavenger (100 ms): wakes the helper; Ms that
 //                nobody has needed for long (1 s)
 #include <algorithm>
 
 #include "os/os.hpp"
+#include "sched/let_go.hpp"
 #include "sched/preempt.hpp"
 #include "sched/threads.hpp"
 
@@ -66,7 +67,8 @@ bool look_at_all(sysmon_state& m, std::int64_t now) noexcept {
     m.next_look = std::min(m.next_look, next_look(pp));
   }
   if (overdue && !sched.polling.load(relaxed)) wake_p();   // [order] relaxed: seen a round later at worst
-  return did | look_at_strays(now);
+  if (exiting.load(relaxed)) did |= let_go_stopped();      // [order] relaxed: seen a round later at worst
+  return did | look_at_strays(now) | watch(now);
 }
 
 void look_at_clock(sysmon_state& m, std::int64_t now) noexcept {

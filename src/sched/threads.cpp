@@ -30,6 +30,7 @@
 
 #include "base/print.hpp"
 #include "os/os.hpp"
+#include "sched/exit.hpp"
 #include "sched/fork.hpp"
 
 namespace weft::inline v0::rt {
@@ -67,6 +68,7 @@ void machine_main(void* record) noexcept {
   set_this_machine(mp);
   const std::int32_t id = mp->thread_id = os::thread_id();
   mp->home = find_carried_home();
+  watch_end_of_machine(mp);
   sanitizer::adopt_thread(mp->g0_fibre);
   {
     locked hold(sched.lock);
@@ -99,6 +101,7 @@ void machine_main(void* record) noexcept {
   }
   mp->gate.leave();
   remove_alternate_stack();
+  watch_end_of_machine(nullptr);
   set_this_machine(nullptr);
   free_machine(mp);
 }

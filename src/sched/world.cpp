@@ -10,6 +10,7 @@
 // not keep run() from returning.
 #include "os/os.hpp"
 #include "base/print.hpp"
+#include "sched/exit.hpp"
 #include "sched/fork.hpp"
 #include "sched/preempt.hpp"
 #include "sched/threads.hpp"
@@ -279,6 +280,7 @@ void run_world(const options& how, void (*entry)(void*), void* arg) {
     if (rt::ports.first_run != nullptr) rt::ports.first_run();
     rt::install_preemption();
     rt::install_fork_handlers();
+    rt::install_exit_handlers();
     rt::start_service_threads();
     return true;
   }();

@@ -2,6 +2,7 @@
 #include "wait/wait_list.hpp"
 
 #include "base/print.hpp"
+#include "sched/exit.hpp"
 #include "sched/fork.hpp"
 #include "sched/inside.hpp"
 
@@ -101,7 +102,7 @@ detail::wait_status waiting::give_up(waiter& w, woken_by by) noexcept {
 namespace weft::inline v0::detail {
 
 void wait_list::check_destroyed_slow(const char* kind) noexcept {
-  if (rt::in_forked_child()) return;
+  if (rt::in_forked_child() || rt::process_exits()) return;
   rt::inside in;
   rt::waiting list(*this);
   list.lock();

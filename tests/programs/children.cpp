@@ -1,4 +1,5 @@
-// children.cpp — fork in goroutines, one way for each name in the table below. Run by tests/life/fork_test.cpp.
+// children.cpp — fork in goroutines, one way for each name in the table below. Run by
+// tests/life/fork_test.cpp.
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>

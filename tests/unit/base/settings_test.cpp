@@ -105,7 +105,9 @@ TEST(settings, debug_list) {
   EXPECT_TRUE(r.s.scheddetail);
   EXPECT_FALSE(r.s.updatemaxprocs);
   EXPECT_FALSE(r.s.containermaxprocs);
-  r = parse({.debug = "asyncpreemptoff=1,slice=200"});
+  EXPECT_TRUE(r.s.watchdog);
+  r = parse({.debug = "asyncpreemptoff=1,slice=200,watchdog=0"});
+  EXPECT_FALSE(r.s.watchdog);
   EXPECT_EQ(r.complaints, "");
   EXPECT_TRUE(r.s.asyncpreemptoff);
   EXPECT_EQ(r.s.slice_us, 200);

@@ -103,3 +103,21 @@ TEST(global_queue, AThreadMayGoOutOfTurn) {
   EXPECT_EQ(got[0], &second.g);
   EXPECT_EQ(q.take_thread(), nullptr);
 }
+
+TEST(global_queue, OneOfTheThreadsMayBeTakenOut) {
+  global_queue q;
+  thread_waiting all[3];
+  for (auto& t : all) q.push_thread(&t.m);
+  const auto is_marked = [](machine* mp) noexcept { return mp->interrupted.load(); };
+  EXPECT_EQ(q.take_thread_if(is_marked), nullptr);
+  for (int i : {2, 1}) {                             // the last, then the last again
+    all[i].m.interrupted = true;
+    EXPECT_EQ(q.take_thread_if(is_marked), &all[i].m);
+    EXPECT_EQ(q.size(), static_cast<std::uint32_t>(i));
+  }
+  q.push_thread(&all[1].m);
+  EXPECT_EQ(q.take_thread(), &all[0].g);
+  EXPECT_EQ(q.take_thread_if(is_marked), &all[1].m);
+  EXPECT_EQ(q.take_thread(), nullptr);
+  EXPECT_EQ(q.size(), 0u);
+}

@@ -32,6 +32,7 @@ atomic<bool> crash_on_fatal{false};
 atomic<std::int32_t> owner{0};   // thread id of the one that dies for all
 atomic<bool> dumping{false};
 atomic<int> exit_status{2};
+atomic<int> exit_signal{0};      // instead, if not 0
 atomic<std::int64_t> dump_limit{10'000'000'000};
 atomic<std::int64_t> dump_deadline{os::forever};
 
@@ -40,13 +41,16 @@ atomic<std::int64_t> dump_deadline{os::forever};
 }
 
 [[noreturn]] void end_process() noexcept {
-  if (crash_on_fatal.load(relaxed)) {   // [order] relaxed: a setting from the start of the process
-    signal(SIGABRT, SIG_DFL);
-    sigset_t abort_only;
-    sigemptyset(&abort_only);
-    sigaddset(&abort_only, SIGABRT);
-    pthread_sigmask(SIG_UNBLOCK, &abort_only, nullptr);
-    os::system_call(SYS_tgkill, os::system_call(SYS_getpid), os::thread_id(), SIGABRT);
+  // [order] relaxed: written by the owner itself; a setting from the start of the process
+  int number = exit_signal.load(relaxed);
+  if (number == 0 && crash_on_fatal.load(relaxed)) number = SIGABRT;
+  if (number != 0) {
+    signal(number, SIG_DFL);
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+    os::system_call(SYS_tgkill, os::system_call(SYS_getpid), os::thread_id(), number);
   }
   os::exit_process(exit_status.load(relaxed));   // [order] relaxed: written by the owner itself
 }
@@ -128,6 +132,17 @@ void finish_fatal(int status, const void* fault_context) noexcept {
   guard_the_dump();
   if (dump_port port = dump.load(acquire)) port(fault_context);   // [order] pairs with set_dump_port()
   end_process();
+}
+
+void finish_fatal_by_signal(int signal, const void* fault_context) noexcept {
+  begin_fatal();
+  exit_signal.store(signal, relaxed);                // [order] relaxed: as in finish_fatal()
+  finish_fatal(2, fault_context);
+}
+
+bool is_dying_here() noexcept {
+  // [order] relaxed: what this very thread wrote
+  return owner.load(relaxed) == os::thread_id() && dumping.load(relaxed);
 }
 
 void fatal(const char* text) noexcept {

@@ -25,6 +25,9 @@ void set_dump_port(dump_port dump) noexcept;
 // same thread may call it again before finish_fatal(); if the dump itself fails, the process ends at once.
 void begin_fatal() noexcept;
 [[noreturn]] void finish_fatal(int status, const void* fault_context = nullptr) noexcept;
+// The same, but the process dies of `signal`, with a core where the system makes one.
+[[noreturn]] void finish_fatal_by_signal(int signal, const void* fault_context) noexcept;
+bool is_dying_here() noexcept;   // the dump has begun, on this thread: handlers of what comes then do nothing
 
 // How long a dump may take before the process ends without the rest of it: 10 s unless a test sets another.
 void set_dump_limit(std::int64_t ns) noexcept;

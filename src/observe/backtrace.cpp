@@ -40,11 +40,7 @@ atomic<std::int32_t> walker{0};   // [order] relaxed everywhere: each thread com
 void on_fault(int signal, siginfo_t* info, void* context) {
   if (walker.load(relaxed) == os::thread_id()) {
     walker.store(0, relaxed);
-    sigset_t mine;
-    sigemptyset(&mine);
-    for (int fault : faults) sigaddset(&mine, fault);
-    pthread_sigmask(SIG_UNBLOCK, &mine, nullptr);
-    _longjmp(way_out, 1);
+    _longjmp(way_out, 1);                            // unwind() puts the mask right
   }
   const struct sigaction& next = handlers_before[signal == SIGSEGV ? 0 : 1];
   if (next.sa_flags & SA_SIGINFO) next.sa_sigaction(signal, info, context);
@@ -52,16 +48,27 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   else sigaction(signal, &next, nullptr);   // again, and by default
 }
 
-atomic<std::int32_t> guarded{0};   // the thread that has a walk_guard
+atomic<int> guards{0};   // [order] relaxed everywhere: who walks for a dump comes after its beginning
+
+sigset_t set_of_faults() noexcept {
+  sigset_t s;
+  sigemptyset(&s);
+  for (int fault : faults) sigaddset(&s, fault);
+  return s;
+}
 
 [[gnu::noinline]] void unwind(walk& w) noexcept {
-  if (guarded.load(relaxed) != os::thread_id()) {   // [order] relaxed: as for `walker`
+  if (guards.load(relaxed) == 0) {   // [order] as above; walker: as there
     _Unwind_Backtrace(see_frame, &w);
     return;
   }
-  walker.store(os::thread_id(), relaxed);
+  const sigset_t mine = set_of_faults();
+  sigset_t before;
+  pthread_sigmask(SIG_UNBLOCK, &mine, &before);     // perhaps we are in a signal handler
+  walker.store(os::thread_id(), relaxed);            // [order] as above, here and below
   if (_setjmp(way_out) == 0) _Unwind_Backtrace(see_frame, &w);
   walker.store(0, relaxed);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace
@@ -71,12 +78,16 @@ walk_guard::walk_guard() noexcept {
   sigfillset(&action.sa_mask);
   action.sa_flags = SA_ONSTACK | SA_SIGINFO;
   action.sa_sigaction = on_fault;
-  for (int i = 0; i < 2; ++i) sigaction(faults[i], &action, &handlers_before[i]);
-  guarded.store(os::thread_id(), relaxed);   // [order] relaxed: as for `walker`
+  for (int i = 0; i < 2; ++i) {
+    struct sigaction before;
+    sigaction(faults[i], &action, &before);
+    if (!(before.sa_flags & SA_SIGINFO) || before.sa_sigaction != on_fault) handlers_before[i] = before;
+  }
+  guards.fetch_add(1, relaxed);   // [order] as above
 }
 
 walk_guard::~walk_guard() {
-  guarded.store(0, relaxed);   // [order] relaxed: as for `walker`
+  if (guards.fetch_sub(1, relaxed) != 1) return;   // [order] as above. A dump within a dump: the process dies
   for (int i = 0; i < 2; ++i) sigaction(faults[i], &handlers_before[i], nullptr);
 }
 

@@ -3,7 +3,7 @@
 // I1  of a long stack the 50 innermost and the 50 outermost frames are kept, and how many lie between them
 // I2  no memory and no lock: the unwinder of libgcc 12 finds its tables through _dl_find_object (glibc 2.35)
 // I3  a walk that faults (the stack is corrupt, or its goroutine runs meanwhile) keeps what it found; needs
-//     a walk_guard, which a dying process has
+//     a walk_guard, which a dump has
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -39,8 +39,7 @@ class backtrace {
   frame outermost_[outermost_kept];   // a ring of the last ones seen
 };
 
-// While one exists, a fault of its thread inside a walk ends the walk. For the one thread of a process that
-// dies.
+// While one exists, a fault inside a walk ends the walk, on whatever thread. One walk at a time.
 class walk_guard {
  public:
   walk_guard() noexcept;

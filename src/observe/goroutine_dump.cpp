@@ -8,6 +8,7 @@
 #include "observe/backtrace.hpp"
 #include "observe/modules.hpp"
 #include "observe/naming.hpp"
+#include "observe/running_stack.hpp"
 #include "observe/schedtrace.hpp"
 #include "sched/sched.hpp"
 #include "weft/dump.hpp"
@@ -72,8 +73,8 @@ struct dump_space {   // too large for a stack
 
 class dump {
  public:
-  dump(dump_space& space, int fd, int copy, goroutine* first, const void* fault_context) noexcept
-      : space_(space), out_(fd, copy), first_(first), fault_context_(fault_context) {
+  dump(dump_space& space, int fd, int copy, goroutine* first, const void* fault_context, bool dying) noexcept
+      : space_(space), out_(fd, copy), first_(first), fault_context_(fault_context), others_(dying) {
     space_.modules.read();
   }
 
@@ -119,6 +120,7 @@ class dump {
     std::int64_t waited = os::nanotime() - gp->waiting_since.load(relaxed);
     if (is_waiting(gp) && gp->waiting_since.load(relaxed) > 0 && waited >= minute)
       out_ << ", " << waited / minute << " minutes";
+    if (is_interrupted(gp)) out_ << ", interrupted on its thread";
     if (gp->lock_depth > 0) out_ << ", locked to thread";
     if (gp->is_thread) out_ << ", plain thread";
     if (gp->name) write_name(gp->name);
@@ -143,12 +145,16 @@ class dump {
 
   void write_machine(goroutine* gp) noexcept {
     out_ << " gp=" << static_cast<const void*>(gp);
-    for (machine* mp = sched.all_ms; mp; mp = mp->next_machine) {
-      if (mp->current != gp) continue;
+    if (machine* mp = machine_of(gp))
       out_ << " m=" << mp->id << " mp=" << static_cast<const void*>(mp);
-      return;
-    }
-    out_ << " m=nil";
+    else
+      out_ << " m=nil";
+  }
+
+  static machine* machine_of(const goroutine* gp) noexcept {
+    machine* mp = sched.all_ms;
+    while (mp && mp->current != gp) mp = mp->next_machine;
+    return mp;
   }
 
   void write_name(const char* name) noexcept {
@@ -165,22 +171,34 @@ class dump {
     machine* mp = this_machine();
     if (mp && mp->current == gp) {
       space_.trace.walk_here(fault_context_);
-    } else if (gp->is_thread || gp->status.load(acquire) == g_status::running) {  // [order] as in consider()
-      out_ << "\tgoroutine running on other thread; stack unavailable\n";
+      write_frames(true);
       return;
-    } else if (waits_on_its_thread(gp)) {
-      out_ << "\tgoroutine was interrupted on its thread; stack unavailable\n";
-      return;
+    }
+    // [order] acquire: as in consider()
+    if (gp->is_thread || gp->status.load(acquire) == g_status::running || waits_on_its_thread(gp)) {
+      machine* its = machine_of(gp);
+      if (!its || !others_.walk(its, gp, space_.trace)) {
+        out_ << "\tgoroutine running on other thread; stack unavailable\n";
+        return;
+      }
     } else if (is_on_its_stack(gp)) {
       space_.trace.walk_parked(gp->saved);
     } else {
       return;   // not yet begun
     }
-    write_frames();
+    write_frames(false);
   }
 
   // In wait_for_p_here(): what it has saved is of an earlier park.
-  static bool waits_on_its_thread(goroutine* gp) noexcept { return gp->bound && gp->bound->current == gp; }
+  static bool waits_on_its_thread(const goroutine* gp) noexcept {
+    return gp->bound && gp->bound->current == gp;
+  }
+
+  bool is_interrupted(const goroutine* gp) const noexcept {
+    // [order] relaxed: a state to show
+    return gp != first_ && gp->status.load(relaxed) == g_status::runnable && waits_on_its_thread(gp) &&
+           gp->bound->interrupted.load(relaxed);
+  }
 
   static bool is_on_its_stack(goroutine* gp) noexcept {
     auto* sp = static_cast<std::byte*>(gp->saved.sp);
@@ -190,17 +208,18 @@ class dump {
   void write_runtime_stack() noexcept {
     out_ << "\nruntime stack:\n";
     space_.trace.walk_here(fault_context_);
-    write_frames();
+    write_frames(true);
   }
 
-  void write_frames() noexcept {
+  // `dies`: the first may be an instruction that has faulted, not one that merely runs.
+  void write_frames(bool dies) noexcept {
     const backtrace& trace = space_.trace;
     for (std::size_t i = 0; i < trace.shown(); ++i) {
       if (i == backtrace::elided_after && trace.elided() > 0)
         out_ << "\t..." << trace.elided() << " frames elided...\n";
       out_ << '\t';
       write_address(trace[i].pc);
-      out_ << (trace[i].exact ? " (fault)\n" : "\n");
+      out_ << (trace[i].exact && dies ? " (fault)\n" : "\n");
     }
   }
 
@@ -215,6 +234,7 @@ class dump {
   text out_;
   goroutine* first_;
   const void* fault_context_;
+  running_stacks others_;
 };
 
 void show_names(naming& names, int fd, std::int64_t limit) noexcept {
@@ -238,7 +258,7 @@ void dump_at_death(const void* fault_context) noexcept {
     {
       walk_guard guard;
       machine* mp = this_machine();
-      dump raw(space, 2, names.fd(), mp ? mp->current : nullptr, fault_context);
+      dump raw(space, 2, names.fd(), mp ? mp->current : nullptr, fault_context, true);
       raw.write_first();
       if (level != traceback_level::single || !mp || !mp->current) raw.write_others();
     }
@@ -265,7 +285,8 @@ void dump_goroutines(int fd) {
   request what{fd, names.fd(), asker, static_cast<dump_space*>(pages)};
   auto write = [](void* p) {
     auto& r = *static_cast<request*>(p);
-    dump raw(*r.space, r.fd, r.copy, r.asker, nullptr);
+    walk_guard guard;
+    dump raw(*r.space, r.fd, r.copy, r.asker, nullptr, false);
     raw.write_first();
     raw.write_others();
   };

@@ -10,7 +10,8 @@
 // D1  the raw part is written first, with write(2), from memory that is there from the start
 // D2  the goroutine that dies, or that asks, comes first, the others by id; after the 1,000 oldest:
 //     `...N more goroutines elided...`. The runtime's own goroutines are shown at level `system` only
-// D3  a goroutine that runs on another thread has no stack to show: it is being changed
+// D3  a goroutine that runs on another thread, or is stopped there, is walked by that thread
+//     (running_stack.hpp); one that does not answer in time has no stack to show
 // D4  a death does not stop the others; one that is woken while its stack is walked gives a wrong trace
 // D5  frames of the runtime are in the raw part always, in the symbolized part at level `system` only
 // How much: WEFT_TRACEBACK (base/settings.hpp).

@@ -6,6 +6,7 @@
 #include "observe/goroutine_dump.hpp"
 #include "observe/naming.hpp"
 #include "observe/panic.hpp"
+#include "observe/running_stack.hpp"
 #include "observe/schedtrace.hpp"
 #include "sched/ports.hpp"
 
@@ -13,6 +14,7 @@ namespace weft::inline v0::rt {
 
 constinit scheduler_ports ports{.print_schedtrace = print_schedtrace,
                                 .print_block_warnings = print_block_warnings,
+                                .show_stack = answer_stack_request,
                                 .first_run = observe_install};
 
 void observe_install() noexcept {

@@ -2,13 +2,14 @@
 //
 //   SIGSEGV --> guard of a goroutine's stack (stack floor) --> report_goroutine
 //           --> otherwise: just below a thread stack that the runtime runs on --> the same report for g0
-//           --> otherwise: the handler that was there before
+//           --> otherwise: the handler that was there before, or the dump of a crash (crash.hpp)
 #include "observe/overflow_report.hpp"
 
 #include <signal.h>
 
 #include "base/check.hpp"
 #include "base/print.hpp"
+#include "observe/crash.hpp"
 #include "os/linux/fault.hpp"
 #include "os/linux/maps.hpp"
 #include "os/linux/syscall.hpp"
@@ -66,6 +67,7 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   if (next.sa_handler != SIG_DFL && next.sa_handler != SIG_IGN) return next.sa_handler(signal);
   const bool was_sent = info->si_code <= 0;
   if (was_sent && next.sa_handler == SIG_IGN) return;
+  die_of_signal(signal, info, context);
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   sigaction(signal, &action, nullptr);

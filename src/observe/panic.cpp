@@ -5,7 +5,6 @@
 #include "observe/panic.hpp"
 
 #include <cxxabi.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include <exception>
@@ -14,14 +13,10 @@
 
 #include "base/check.hpp"
 #include "base/print.hpp"
+#include "observe/crash.hpp"
 #include "observe/goroutine_dump.hpp"
 #include "observe/overflow_report.hpp"
-#include "os/linux/fault.hpp"
 #include "sched/sched.hpp"
-
-// libc's sigaction() by the name that ThreadSanitizer does not intercept: it would hold the signal back until
-// the thread calls a blocking function of libc, and ours sleep in system calls of their own.
-extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*);
 
 namespace weft::inline v0::rt {
 namespace {
@@ -107,37 +102,13 @@ bool is_on_goroutine() noexcept {
   finish_fatal(2);
 }
 
-// ---- SIGQUIT ----
-
-void on_quit(int, siginfo_t* info, void* context) {
-  begin_fatal();
-  machine* mp = this_machine();
-  printer out;
-  out << "SIGQUIT: quit\nPC=" << reinterpret_cast<const void*>(os::interrupted_pc(context)) << " m=";
-  if (mp) out << mp->id;
-  else out << "nil";
-  out << " sigcode=" << info->si_code << '\n';
-  out.flush();
-  finish_fatal(2, context);
-}
-
-void install_quit_handler() noexcept {
-  struct sigaction before {};
-  if (sigaction(SIGQUIT, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return;
-  struct sigaction action {};
-  sigfillset(&action.sa_mask);
-  action.sa_flags = SA_ONSTACK | SA_SIGINFO | SA_RESTART;
-  action.sa_sigaction = on_quit;
-  __sigaction(SIGQUIT, &action, nullptr);
-}
-
 }  // namespace
 
 void install_panic_handlers() noexcept {
   // [order] relaxed: before any goroutine runs
   handler_before.store(std::set_terminate(on_terminate), relaxed);
   install_overflow_reports();
-  install_quit_handler();
+  install_crash_handlers();
 }
 
 }  // namespace weft::inline v0::rt

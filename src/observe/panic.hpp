@@ -1,9 +1,10 @@
-// panic.hpp — the ends that user code causes: an uncaught exception, a stack that has run out, SIGQUIT.
+// panic.hpp — the ends that user code causes: an uncaught exception, a stack that has run out, a signal
+// (crash.hpp).
 //
-// All of them print Go's text, the dump, and end with status 2. Handlers that were there before are kept:
+// All of them print Go's text and the dump. Handlers that were there before are kept:
 //   terminate handler   called after the dump; on threads that are no goroutine's, instead of it
 //   SIGSEGV, SIGBUS     called for what is not an overflow of a stack of ours
-//   SIGQUIT             one of the user's stays alone
+//   the other signals   one of the user's stays alone
 #pragma once
 
 namespace weft::inline v0::rt {

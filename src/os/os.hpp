@@ -58,8 +58,12 @@ std::size_t stack_limit() noexcept;                     // `ulimit -s` in bytes;
 
 // ---- the signal that ends a slice: SIGURG (signal.cpp) ----
 // Outside. A handler that was there before still gets every SIGURG that is not ours.
-void install_interrupt(void (*on_interrupt)() noexcept) noexcept;
-bool interrupt_thread(std::int32_t thread_id) noexcept;      // false: it is gone, or too many signals wait
+// `context` is the interrupted thread's ucontext_t.
+enum class interrupt_for { slice, stack };                   // its slice is over; a dump wants its stack
+void install_interrupt(void (*on_interrupt)(interrupt_for, const void* context) noexcept) noexcept;
+bool interrupt_thread(std::int32_t thread_id, interrupt_for what = interrupt_for::slice) noexcept;
+                                                             // false: it is gone, or too many signals wait
+bool blocks_interrupts(std::int32_t thread_id) noexcept;     // false also where /proc does not tell
 
 // ---- processors (cpu_count.cpp, cgroup.cpp); read files: outside the runtime or on the helper thread ----
 int affinity_cpus() noexcept;                           // CPUs in the mask of this process, at least 1

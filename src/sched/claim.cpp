@@ -151,7 +151,11 @@ void wait_for_p_here(machine* mp) noexcept {
     wake_p();
   mp->hands_on.store(false, release);                // [order] release: settle() sees the P given away
   processor* pp;
-  do mp->park_note.sleep();
+  do {
+    mp->park_note.sleep();
+    if (mp->stack_wanted.load(relaxed) != nullptr) [[unlikely]]   // [order] relaxed: whether to look
+      ports.show_stack(mp, mp->interrupted.load(relaxed) ? mp->interrupted_at : nullptr);
+  }
   // [order] acquire: pairs with lose() and let_go_stopped()
   while ((pp = take_next_p(mp)) == nullptr && !mp->lost.load(acquire) && !mp->goes_without_p.load(acquire));
   sched.threads_stopped.fetch_sub(1, relaxed);

@@ -16,6 +16,7 @@
 namespace weft::inline v0::rt {
 
 struct processor;
+struct stack_request;                 // observe/running_stack.cpp
 
 struct stay_outside {                 // sysmon's notes about one (retake.cpp, preempt.cpp)
   std::uint64_t gate = 0;
@@ -52,6 +53,8 @@ struct alignas(cache_line) machine {
   bool is_foreign = false;
   bool is_service = false;            // template, sysmon, helper
   atomic<bool> interrupted{false};    // in the signal handler (preempt.cpp): its thread may hold any lock
+  const void* interrupted_at = nullptr;   // there: the ucontext_t
+  atomic<stack_request*> stack_wanted{nullptr};   // by a dump
   atomic<bool> in_fork{false};        // between the handlers of fork (fork.cpp)
   bool thread_ends = false;           // a locked goroutine has ended, or nobody needs it: no more Gs here
 

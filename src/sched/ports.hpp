@@ -9,6 +9,9 @@ struct scheduler_ports {
   void (*print_schedtrace)(bool detail) noexcept = nullptr;
   // observe: lines about calls that have blocked threads (block_warning.hpp). Called on the helper thread.
   void (*print_block_warnings)() noexcept = nullptr;
+  // observe: a dump wants this M's stack (machine::stack_wanted). On its thread, in the signal handler or
+  // where it waits for a P.
+  void (*show_stack)(machine* mp, const void* context) noexcept = nullptr;
   // task: destroy the goroutine's locals. Outside, on the goroutine itself, after its closure has returned.
   void (*end_goroutine)(goroutine* gp) noexcept = nullptr;
   // observe: installs handlers and everything else it needs; once, at the first run(), outside.

@@ -89,13 +89,18 @@ bool press(processor* pp, std::int64_t now, bool stands) noexcept {
   return true;
 }
 
-void on_interrupt() noexcept {
+void on_interrupt(os::interrupt_for what, const void* context) noexcept {
   machine* mp = this_machine();
-  if (mp == nullptr || mp->is_foreign || mp->current == nullptr) return;
+  if (mp == nullptr) return;
+  // Asked first whatever it is: of two signals that wait to be delivered the kernel keeps one.
+  // [order] relaxed: whether to look
+  if (mp->stack_wanted.load(relaxed) != nullptr) ports.show_stack(mp, context);
+  if (what == os::interrupt_for::stack || mp->is_foreign || mp->current == nullptr) return;
   if (!gate_word::is_outside(mp->gate.look())) return;       // it sees the mark on its way out
   // Who forks holds every lock of malloc: its P is claimed later. [order] relaxed: our own, and a hint
   if (mp->in_fork.load(relaxed) || exiting.load(relaxed)) return;
   // [order] relaxed: for settle(), which reads it under the lock that this thread takes before it waits
+  mp->interrupted_at = context;
   mp->interrupted.store(true, relaxed);
   leave_slow(mp);
   mp->interrupted.store(false, relaxed);
@@ -118,7 +123,7 @@ bool interrupt(machine* mp, stay_outside& stay, std::int64_t now) noexcept {
 }
 
 void install_preemption() noexcept {
-  if (has_signals()) os::install_interrupt(on_interrupt);
+  if (!sanitizer::thread) os::install_interrupt(on_interrupt);
 }
 
 // The thread that makes threads waits for a lock, and threads that have been stopped wait for their next

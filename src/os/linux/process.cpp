@@ -1,5 +1,7 @@
 // process.cpp — what /proc and the limits say about this process.
 #include <fcntl.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "os/linux/syscall.hpp"
@@ -82,6 +84,17 @@ long blocked_in(std::int32_t thread_id, const void** pc) noexcept {
   if (read_task_file(thread_id, "/stat", buffer, sizeof buffer) <= 0) return blocked_unknown;
   const char* p = after_name(buffer);
   return p != nullptr && p[0] == ' ' && p[1] == 'R' ? not_blocked : blocked_unknown;
+}
+
+bool blocks_interrupts(std::int32_t thread_id) noexcept {
+  char buffer[4096];
+  if (read_task_file(thread_id, "/status", buffer, sizeof buffer) <= 0) return false;
+  const char* p = strstr(buffer, "\nSigBlk:\t");
+  if (p == nullptr) return false;
+  std::uint64_t mask = 0;
+  for (p += 9; *p != 0 && *p != '\n'; ++p)
+    mask = mask << 4 | static_cast<std::uint64_t>(*p <= '9' ? *p - '0' : *p - 'a' + 10);
+  return mask >> (SIGURG - 1) & 1;
 }
 
 bool is_wait_for_lock(long call) noexcept { return call == SYS_futex || call == blocked_unknown; }

@@ -1,4 +1,5 @@
-// signal.cpp — the signal that ends a slice: SIGURG, sent to one thread with a mark that says it is ours.
+// signal.cpp — the signal that ends a slice, or asks for a stack: SIGURG, sent to one thread with a mark that
+// says it is ours, and which.
 //
 // SIGURG, as in Go: by default it is ignored, debuggers pass it on, and programs that use it (out-of-band
 // data of a socket) must expect spurious ones. The handler runs on the alternate stack, since the interrupted
@@ -13,12 +14,12 @@
 namespace weft::inline v0::rt::os {
 namespace {
 
-constinit const char cookie = 0;                     // its address: this process's, this library's
-void (*on_interrupt)() noexcept = nullptr;           // set before the handler is installed
+constinit const char cookies[2] = {};                // their addresses: this process's, this library's
+void (*on_interrupt)(interrupt_for, const void*) noexcept = nullptr;   // set before the handler is installed
 struct sigaction before;
 
-bool is_ours(const siginfo_t* info) noexcept {
-  return info->si_code == SI_QUEUE && info->si_value.sival_ptr == &cookie;
+bool is_ours(const siginfo_t* info, interrupt_for what) noexcept {
+  return info->si_code == SI_QUEUE && info->si_value.sival_ptr == &cookies[static_cast<int>(what)];
 }
 
 void chain(int number, siginfo_t* info, void* context) noexcept {
@@ -28,8 +29,10 @@ void chain(int number, siginfo_t* info, void* context) noexcept {
 
 void on_signal(int number, siginfo_t* info, void* context) noexcept {
   const int kept = errno;
-  if (is_ours(info))
-    on_interrupt();
+  if (is_ours(info, interrupt_for::slice))
+    on_interrupt(interrupt_for::slice, context);
+  else if (is_ours(info, interrupt_for::stack))
+    on_interrupt(interrupt_for::stack, context);
   else
     chain(number, info, context);
   errno = kept;
@@ -37,7 +40,7 @@ void on_signal(int number, siginfo_t* info, void* context) noexcept {
 
 }  // namespace
 
-void install_interrupt(void (*f)() noexcept) noexcept {
+void install_interrupt(void (*f)(interrupt_for, const void*) noexcept) noexcept {
   on_interrupt = f;
   struct sigaction action {};
   action.sa_sigaction = on_signal;
@@ -46,12 +49,12 @@ void install_interrupt(void (*f)() noexcept) noexcept {
   sigaction(SIGURG, &action, &before);
 }
 
-bool interrupt_thread(std::int32_t thread_id) noexcept {
+bool interrupt_thread(std::int32_t thread_id, interrupt_for what) noexcept {
   siginfo_t info{};
   info.si_signo = SIGURG;
   info.si_code = SI_QUEUE;
   info.si_pid = static_cast<pid_t>(system_call(SYS_getpid));
-  info.si_value.sival_ptr = const_cast<char*>(&cookie);
+  info.si_value.sival_ptr = const_cast<char*>(&cookies[static_cast<int>(what)]);
   return system_call(SYS_rt_tgsigqueueinfo, info.si_pid, thread_id, SIGURG, &info) == 0;
 }
 

@@ -57,39 +57,25 @@ void call_hook(void (*f)(void*), void* arg) noexcept {
   forget_this_thread();
 }
 
-void machine_main(void* record) noexcept {
-  auto* mp = static_cast<machine*>(record);
-  os::set_timer_slack(1);
-  install_alternate_stack();
-  pthread_sigmask(SIG_SETMASK, &mask_of_run, nullptr);
-  const scheduler::thread_hooks hooks = sched.hooks; // the next run() may have others when this thread ends
-  sanitizer::hb_acquire(&sched.hooks);
-  call_hook(hooks.start, hooks.arg);
+// With an idle P, or about to go idle.
+void join_machines(machine* mp) noexcept {
   set_this_machine(mp);
-  const std::int32_t id = mp->thread_id = os::thread_id();
+  mp->thread_id = os::thread_id();
   mp->home = find_carried_home();
   watch_end_of_machine(mp);
   sanitizer::adopt_thread(mp->g0_fibre);
-  {
-    locked hold(sched.lock);
-    --sched.threads_coming;
-    ++sched.machine_count;
-    mp->gate.enter();
-    // [order] relaxed: missed here, it is seen by find_runnable()
-    if (processor* pp = sched.ended.load(relaxed) ? nullptr : idle_get_p()) {
-      acquire_p_as_spinner(mp, pp);
-    } else {
-      begin_settling(mp);
-    }
-  }
-  schedule(mp);                                      // returns when the thread ends
-  {
-    locked hold(ids_lock);
-    mp->thread_id = 0;
-  }
-  mp->gate.leave();
-  set_this_machine(nullptr);
-  call_hook(hooks.stop, hooks.arg);                  // counted still: no deadlock is seen meanwhile
+  locked hold(sched.lock);
+  --sched.threads_coming;
+  ++sched.machine_count;
+  mp->gate.enter();
+  // [order] relaxed: missed here, it is seen by find_runnable()
+  if (processor* pp = sched.ended.load(relaxed) ? nullptr : idle_get_p())
+    acquire_p_as_spinner(mp, pp);
+  else
+    begin_settling(mp);
+}
+
+void leave_machines(machine* mp, std::int32_t id) noexcept {
   set_this_machine(mp);
   mp->gate.enter();
   {
@@ -100,9 +86,30 @@ void machine_main(void* record) noexcept {
     check_dead();
   }
   mp->gate.leave();
-  remove_alternate_stack();
   watch_end_of_machine(nullptr);
   set_this_machine(nullptr);
+}
+
+void machine_main(void* record) noexcept {
+  auto* mp = static_cast<machine*>(record);
+  os::set_timer_slack(1);
+  install_alternate_stack();
+  pthread_sigmask(SIG_SETMASK, &mask_of_run, nullptr);
+  const scheduler::thread_hooks hooks = sched.hooks; // the next run() may have others when this thread ends
+  sanitizer::hb_acquire(&sched.hooks);
+  call_hook(hooks.start, hooks.arg);
+  join_machines(mp);
+  const std::int32_t id = mp->thread_id;
+  schedule(mp);                                      // returns when the thread ends
+  {
+    locked hold(ids_lock);
+    mp->thread_id = 0;
+  }
+  mp->gate.leave();
+  set_this_machine(nullptr);
+  call_hook(hooks.stop, hooks.arg);                  // counted still: no deadlock is seen meanwhile
+  leave_machines(mp, id);
+  remove_alternate_stack();
   free_machine(mp);
 }
 

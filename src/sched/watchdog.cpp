@@ -39,8 +39,9 @@ std::uint64_t count_scheduled() noexcept {
 }
 
 // A stop of the world, and whoever asked for one, come to their end by themselves.
-bool nothing_to_do() noexcept {
-  return !somebody_has_work() || sched.stopping.load(relaxed) || helper_may_stop_world();   // [order] a hint
+// But the helper is at something every 100 ms: such a round does not count, and no more.
+bool may_stand() noexcept {
+  return sched.stopping.load(relaxed) || helper_may_stop_world();   // [order] relaxed: a hint
 }
 
 }  // namespace
@@ -52,13 +53,14 @@ bool watch(std::int64_t now) noexcept {
   const std::int64_t round = std::min(now - seen.last_round, longest_round);
   seen.last_round = now;
   const std::uint64_t scheduled = count_scheduled();
-  if (scheduled != seen.scheduled || nothing_to_do()) {
+  if (scheduled != seen.scheduled || !somebody_has_work()) {
     seen.scheduled = scheduled;
     seen.stood = 0;
     seen.told = false;
     let_go_now.store(false, relaxed);                // [order] relaxed: as above
     return false;
   }
+  if (may_stand()) return false;
   seen.stood += round;
   if (seen.stood >= patience && !seen.told) {
     seen.told = true;

@@ -47,6 +47,25 @@ struct plan {
   bool all;
 };
 
+// The parent's handlers would run here, in its memory, for a signal to the whole process group (from
+// `timeout`, or a terminal). One that ends a process would find that somebody does so already, and let him
+// finish: the parent, which stands still until we are another program.
+void drop_handlers() noexcept {
+  struct action {                                    // the kernel's
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)();
+    std::uint64_t mask;
+  };
+  for (int number = 1; number < NSIG; ++number) {
+    action now{};
+    if (os::system_call(SYS_rt_sigaction, number, nullptr, &now, sizeof now.mask) != 0) continue;
+    if (now.handler == SIG_DFL || now.handler == SIG_IGN) continue;
+    now = {SIG_DFL, 0, nullptr, 0};
+    os::system_call(SYS_rt_sigaction, number, &now, nullptr, sizeof now.mask);
+  }
+}
+
 int become_symbolizer(void* p) noexcept {
   const plan& what = *static_cast<plan*>(p);
   int out = static_cast<int>(os::system_call(SYS_fcntl, what.out, F_DUPFD, 3));   // `out` may be 0
@@ -54,6 +73,7 @@ int become_symbolizer(void* p) noexcept {
   os::system_call(SYS_dup3, in, 0, 0);
   os::system_call(SYS_dup3, out, 1, 0);
   os::system_call(SYS_close_range, 3, ~0u, 0);
+  drop_handlers();
   sigset_t none;
   sigemptyset(&none);
   os::system_call(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, 8);

@@ -235,4 +235,15 @@ TEST(crash_test, TestSigquit) {   // crash_unix_test.go: all goroutines, status 
   expect_in(r, "[chan receive (nil chan), \"parked\"]:");
 }
 
+// A terminal sends it to the whole group: the process that looks for names gets it too, while it is still a
+// copy of ours.
+TEST(crash, SigquitToTheGroupAgainAndAgain) {
+  for (int i = 0; i < weft_test::scaled(5, 2); ++i) {
+    const child_result r =
+        run_program("crash", {.arguments = {"sleeper"}, .signal_when = SIGQUIT, .signal_group = true});
+    EXPECT_EQ(r.exit_status, 2) << r;
+    EXPECT_FALSE(r.timed_out);
+  }
+}
+
 }  // namespace

@@ -62,9 +62,13 @@ pid_t start(const std::string& path, const child_options& how, const pipe_ends& 
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&files, out.write, 1);
   posix_spawn_file_actions_adddup2(&files, err.write, 2);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  if (how.signal_group) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t pid = -1;
-  int error = posix_spawn(&pid, path.c_str(), &files, nullptr, pointers(arguments).data(),
+  int error = posix_spawn(&pid, path.c_str(), &files, &attributes, pointers(arguments).data(),
                           pointers(environment).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   return error == 0 ? pid : -1;
 }
@@ -95,16 +99,19 @@ child_result run_child(const std::string& path, const child_options& how) {
   while (fds[0].fd >= 0 || fds[1].fd >= 0) {
     auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0 || poll(fds, 2, static_cast<int>(left.count())) <= 0) {
+    const bool again = signalled && how.signal_group;
+    const int ready = left.count() <= 0 ? 0 : poll(fds, 2, again ? 0 : static_cast<int>(left.count()));
+    if (ready <= 0 && (!again || left.count() <= 0)) {
       r.timed_out = true;
-      kill(pid, SIGKILL);
+      kill(how.signal_group ? -pid : pid, SIGKILL);
       break;
     }
+    if (again) kill(-pid, how.signal_when);
     if (fds[0].revents && !read_some(fds[0].fd, r.out)) fds[0].fd = -1;
     if (fds[1].revents && !read_some(fds[1].fd, r.err)) fds[1].fd = -1;
     if (!signalled && r.out.find('\n') != r.out.npos) {
       signalled = true;
-      kill(pid, how.signal_when);
+      kill(how.signal_group ? -pid : pid, how.signal_when);
     }
   }
   int status = 0;

@@ -26,6 +26,7 @@ struct child_options {
   std::vector<std::string> arguments = {};
   std::vector<std::string> environment = {};   // "NAME=value"
   int signal_when = 0;  // sent when the first line comes on its standard output; 0: none
+  bool signal_group = false;   // to its process group, which it then has for itself, again and again
 };
 child_result run_child(const std::string& path, const child_options& how);
 

@@ -99,7 +99,7 @@ void send_to_thread(Stay stay, Release release) {
 }
 
 void receive_interrupts() {   // preemption by signal is off (the environment), so the signal is ours alone
-  os::install_interrupt([]() noexcept { arrived_at = os::thread_id(); });
+  os::install_interrupt([](os::interrupt_for, const void*) noexcept { arrived_at = os::thread_id(); });
 }
 
 void signal_m() {

@@ -46,7 +46,9 @@ void install_interrupt(void (*f)(interrupt_for, const void*) noexcept) noexcept 
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
   sigfillset(&action.sa_mask);
-  sigaction(SIGURG, &action, &before);
+  struct sigaction found;
+  sigaction(SIGURG, &action, &found);
+  if (!(found.sa_flags & SA_SIGINFO) || found.sa_sigaction != on_signal) before = found;
 }
 
 bool interrupt_thread(std::int32_t thread_id, interrupt_for what) noexcept {

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <regex>
+#include <utility>
 #include <vector>
 
 #include "sched/block_warning.hpp"
+#include "sched/ports.hpp"
 #include "support/child.hpp"
 
 namespace rt = weft::rt;
@@ -29,6 +31,8 @@ TEST(blockwarn, SilentUnlessAsked) {
 
 // One line a second for a place, with the number of the others; what finds no room is counted.
 TEST(blockwarn, AtMostALineASecond) {
+  // The helper, which another test may have started, shall not take them.
+  auto* const printing = std::exchange(rt::ports.print_block_warnings, nullptr);
   constexpr std::int64_t second = 1'000'000'000;
   static const char code[100] = {};
   rt::block_warning w{.goroutine = 7, .call = 1, .pc = &code[0]}, got;
@@ -48,4 +52,5 @@ TEST(blockwarn, AtMostALineASecond) {
   while (rt::next_block_warning(got)) ++n;
   EXPECT_EQ(n, 16);
   EXPECT_EQ(rt::take_lost_warnings(), 4u);
+  rt::ports.print_block_warnings = printing;
 }

@@ -31,6 +31,7 @@ namespace {
 constexpr std::int64_t us = 1'000, ms = 1'000'000;
 constexpr std::int64_t patience = 200 * us;          // a goroutine that makes calls of ours answers by itself
 constexpr std::int64_t full_slice = 10 * ms, early_slice = 1 * ms, short_slice = 100 * us;
+constexpr std::int64_t thread_patience = 1 * ms;     // a new thread usually comes within a tenth of this
 constexpr std::uint32_t long_ones = 4;               // for each P: more of them, and slices are full ones
 constexpr std::int64_t growth_pause = 20 * ms;       // beyond the soft limit: one thread more in this time
 constexpr std::uint32_t soft_limit = 256;            // threads that wait for their next turn; or 4 for each P
@@ -187,6 +188,11 @@ bool grow(std::int64_t now) noexcept {
   return true;
 }
 
+// Under lock: the thread that was asked for does not come. It is refused, or pthread_create takes its time.
+bool is_late(std::int64_t now) noexcept {
+  return sched.threads_coming != 0 && now - sched.coming_since > thread_patience;
+}
+
 }  // namespace
 
 // Is there a thread that can take the P over if its M stops? If not, one is asked for, for the next time.
@@ -198,7 +204,8 @@ bool thread_for(processor* pp) noexcept {
   if (has_free_m()) return true;
   const bool threads_wait = sched.global.threads() != 0;
   if (threads_wait && only_threads_wait(pp, now)) return true;
-  return (in_a_hurry() || !grow(now)) && threads_wait;
+  if (in_a_hurry() || is_late(now)) return threads_wait;
+  return !grow(now) && threads_wait;
 }
 
 // The last M that runs no goroutine serves those that run for short times, and passes the P on to the threads

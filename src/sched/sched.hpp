@@ -57,6 +57,7 @@ struct scheduler {
   machine* all_ms = nullptr;                   // prepend-only, never unmapped; readable without the lock
   std::uint32_t machine_count = 0;             // runtime threads that have a record and run goroutines
   std::uint32_t threads_coming = 0;            // asked of the template thread, not yet there
+  std::int64_t coming_since = 0;               // since one of them has been the next to come
   std::uint32_t threads_ending = 0;            // in machine_count still, but they run nothing more
   std::uint32_t locked_idle = 0;               // Ms bound to a goroutine that is parked
   std::uint32_t stop_wait = 0;                 // Ps that have not stopped yet

@@ -66,6 +66,7 @@ void join_machines(machine* mp) noexcept {
   sanitizer::adopt_thread(mp->g0_fibre);
   locked hold(sched.lock);
   --sched.threads_coming;
+  sched.coming_since = os::nanotime();
   ++sched.machine_count;
   mp->gate.enter();
   // [order] relaxed: missed here, it is seen by find_runnable()
@@ -182,7 +183,7 @@ void request_thread() noexcept {
   const std::uint32_t idle = sched.idle.look().idle_processors();
   if (sched.threads_coming >= (idle > 0 ? idle : 1)) return;
   if (sched.machine_count - sched.threads_ending + sched.threads_coming >= sched.max_threads) return;
-  ++sched.threads_coming;
+  if (sched.threads_coming++ == 0) sched.coming_since = os::nanotime();
   ++to_start;
   template_note.wake();
 }

@@ -1,4 +1,5 @@
 // limits_test.cpp — threads cannot be had, or not in time, or not so many.
+#include <cstdlib>
 #include <string>
 
 #include "support/child.hpp"
@@ -35,6 +36,13 @@ TEST(limits, ThreadsAreRefusedAtRandom) {
 
 TEST(limits, ThreadsComeASecondLate) {
   for (int procs : {1, 2, 8}) expect_ends("hangs", procs, 10 + procs);
+}
+
+// The P does not stay with one loop until a thread comes: it goes to those that are stopped with theirs.
+TEST(limits, LoopsShareThePWhileNoThreadComes) {
+  const child_result r = run_program("late_threads");
+  EXPECT_EQ(r.exit_status, 0) << r;
+  EXPECT_GE(std::atoi(r.out.c_str()), 2) << r;
 }
 
 // With one M, or two, for everything.

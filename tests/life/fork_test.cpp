@@ -33,7 +33,8 @@ TEST(fork, CallsInTheChildAbort) {
 }
 
 TEST(fork, DestructorsInTheChildDoNothing) {
-  const child_result r = run_program("children", {"leave_child"}, {procs(2)});
+  // The leak checker complains, in the child, that it does not find its parent's threads.
+  const child_result r = run_program("children", {"leave_child"}, {procs(2), "ASAN_OPTIONS=detect_leaks=0"});
   EXPECT_EQ(r.exit_status, 0) << r;
   EXPECT_EQ(r.err, "");
 }

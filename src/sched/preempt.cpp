@@ -82,9 +82,10 @@ bool press(processor* pp, std::int64_t now, bool stands) noexcept {
   }
   stay_outside& stay = pp->seen_stay;
   if (now - std::max(stay.since, pp->slice_ended) < patience) return true;
-  if (stay.interrupted == 0 && may_interrupt()) {
+  const bool forks = pp->seen_m->in_fork.load(relaxed);   // [order] relaxed: a hint. It would not stop
+  if (stay.interrupted == 0 && may_interrupt() && !forks) {
     if (thread_for(pp)) interrupt(pp->seen_m, stay, now);
-  } else if (now - stay.interrupted >= slice_length() && thread_for(pp)) {
+  } else if ((forks || now - stay.interrupted >= slice_length()) && thread_for(pp)) {
     take_for_good(pp->seen_m, stay.gate, false);
   }
   return true;

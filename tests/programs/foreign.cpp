@@ -67,16 +67,20 @@ void fault_on_thread() {   // one that has never called Weft
 
 // ---- SIGSEGV that somebody sent ----
 
+[[noreturn]] void wait_for_death() {
+  for (;;) pause();                                  // which ends with the slice, too
+}
+
 void segv() {
   begin_company();
   kill(getpid(), SIGSEGV);
-  pause();
+  wait_for_death();
 }
 
 void tgkill_segv() {
   begin_company();
   syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGSEGV);
-  pause();
+  wait_for_death();
 }
 
 // ---- a handler for faults that is older than the world: main has installed it ----

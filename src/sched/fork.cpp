@@ -9,9 +9,10 @@
 // Prepare handlers run in the reverse order of registration and before libc takes its own locks. Ours comes
 // with the first run(): before those of an allocator, after those of libraries that came later.
 // I1  prepare holds no lock: it counts. A P is handed on meanwhile as ever, to threads that exist
-// I2  nobody waits for longer than `patience`: neither a fork for a thread that is being made (that may wait
-//     for a lock of malloc, and this for the turn of a thread that was stopped), nor the template thread for
-//     a fork. Half a thread in a child that only execs does no harm
+// I2  neither a fork waits for a thread that is being made, nor the template thread for a fork, for longer
+//     than `patience`; and not at all while threads are stopped by the signal. Either may need a lock that one
+//     of those holds, and they a turn, and so the new thread. Half a thread in a child that only execs does
+//     no harm
 // I3  a thread that forks holds every lock of malloc, so it is not stopped for a turn of the others: when its
 //     slice is over its P is claimed
 #include "sched/fork.hpp"
@@ -20,6 +21,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include <algorithm>
+
 #include "base/print.hpp"
 #include "os/os.hpp"
 #include "sched/sched.hpp"
@@ -27,17 +30,21 @@
 namespace weft::inline v0::rt {
 namespace {
 
-constexpr std::int64_t patience = 100'000'000;
+constexpr std::int64_t patience = 100'000'000, one_look = 1'000'000;   // ns
 
 atomic<std::uint32_t> forks{0};                      // between prepare and parent
 atomic<std::uint32_t> creating{0};                   // the template thread makes a thread, or wants to
 atomic<bool> in_child{false};
 
-// Sleeps while the word is not zero. False: the deadline has passed.
+// Sleeps while the word is not zero. False: not for longer (I2).
 bool wait_for_zero(const atomic<std::uint32_t>& word, std::int64_t deadline) noexcept {
   // [order] seq_cst: a fork and the template thread write their own word, then look at the other's
-  for (std::uint32_t seen; (seen = word.load(seq_cst)) != 0;)
-    if (os::futex_wait(&word, seen, deadline) == -ETIMEDOUT) return false;
+  for (std::uint32_t seen; (seen = word.load(seq_cst)) != 0;) {
+    const std::int64_t now = os::nanotime();
+    // [order] relaxed: a hint, looked at again
+    if (now >= deadline || sched.threads_stopped.load(relaxed) != 0) return false;
+    os::futex_wait(&word, seen, std::min(deadline, now + one_look));
+  }
   return true;
 }
 

@@ -10,9 +10,9 @@
 // with the first run(): before those of an allocator, after those of libraries that came later.
 // I1  prepare holds no lock: it counts. A P is handed on meanwhile as ever, to threads that exist
 // I2  neither a fork waits for a thread that is being made, nor the template thread for a fork, for longer
-//     than `patience`; and not at all while threads are stopped by the signal. Either may need a lock that one
-//     of those holds, and they a turn, and so the new thread. Half a thread in a child that only execs does
-//     no harm
+//     than `patience`; and not at all while threads are stopped by the signal. Either may need a lock that
+//     one of those holds, and they a turn, and so the new thread. Half a thread in a child that only execs
+//     does no harm
 // I3  a thread that forks holds every lock of malloc, so it is not stopped for a turn of the others: when its
 //     slice is over its P is claimed
 #include "sched/fork.hpp"

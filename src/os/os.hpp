@@ -36,6 +36,9 @@ void advise_huge(void* p, std::size_t bytes, bool huge) noexcept;
 // ---- threads (thread.cpp) ----
 std::int32_t thread_id() noexcept;                      // gettid
 void set_timer_slack(std::uint64_t ns) noexcept;        // of the calling thread
+// The calling thread runs for short times and wants to run soon, also beside threads that compute. Linux 6.12
+// and later; does nothing elsewhere. Needs no privilege: who asks for less gets it earlier.
+void ask_for_short_slice(std::uint64_t ns) noexcept;
 void yield_thread() noexcept;                           // sched_yield
 void sleep_ns(std::int64_t ns) noexcept;                // of the thread; resumes after EINTR
 // pthread_create with a stack of our own, all signals blocked if `block_signals`. Takes libc's locks: the

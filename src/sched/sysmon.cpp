@@ -136,6 +136,7 @@ void rest(sysmon_state& m) noexcept {
 void sysmon_main(void*) noexcept {
   adopt_service_thread();
   os::set_timer_slack(1);
+  os::ask_for_short_slice(100 * us);
   sysmon_state m;
   for (;;) {
     rest(m);

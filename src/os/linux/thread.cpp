@@ -1,6 +1,7 @@
 // thread.cpp — starting threads and naming them.
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -29,6 +30,15 @@ void* thread_main(void* p) {
   return nullptr;
 }
 
+// The kernel's struct sched_attr, as far as it goes; <linux/sched/types.h> cannot be had beside <sched.h>.
+struct scheduling {
+  std::uint32_t size, policy;
+  std::uint64_t flags;
+  std::int32_t nice;
+  std::uint32_t priority;
+  std::uint64_t slice, deadline, period;             // ns
+};
+
 // Room for the scheduler's own frames; pages nobody touches cost address space only. glibc takes the
 // thread-local storage of all libraries out of it too, hence the growing.
 constexpr std::size_t first_stack_size = 256 * 1024;
@@ -54,6 +64,14 @@ std::int32_t thread_id() noexcept { return static_cast<std::int32_t>(system_call
 
 bool thread_exists(std::int32_t id) noexcept {
   return system_call(SYS_tgkill, system_call(SYS_getpid), id, 0) == 0;
+}
+
+void ask_for_short_slice(std::uint64_t ns) noexcept {
+  scheduling attributes{};
+  if (system_call(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
+  if (attributes.policy != SCHED_OTHER) return;
+  attributes.slice = ns;
+  system_call(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 void yield_thread() noexcept { system_call(SYS_sched_yield); }

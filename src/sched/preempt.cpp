@@ -189,12 +189,11 @@ bool grow(std::int64_t now) noexcept {
   return true;
 }
 
-// Under lock: the thread that was asked for does not come. It is refused, or pthread_create takes its time.
-bool is_late(std::int64_t now) noexcept {
+}  // namespace
+
+bool thread_is_late(std::int64_t now) noexcept {
   return sched.threads_coming != 0 && now - sched.coming_since > thread_patience;
 }
-
-}  // namespace
 
 // Is there a thread that can take the P over if its M stops? If not, one is asked for, for the next time.
 // Threads that wait for their next turn are as good, unless others than they wait; but if there can be no new
@@ -205,7 +204,7 @@ bool thread_for(processor* pp) noexcept {
   if (has_free_m()) return true;
   const bool threads_wait = sched.global.threads() != 0;
   if (threads_wait && only_threads_wait(pp, now)) return true;
-  if (in_a_hurry() || is_late(now)) return threads_wait;
+  if (in_a_hurry() || thread_is_late(now)) return threads_wait;
   return !grow(now) && threads_wait;
 }
 

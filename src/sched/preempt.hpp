@@ -17,6 +17,8 @@ bool preempt(processor* pp, std::int64_t now, bool stands) noexcept;   // true: 
 std::int64_t next_look(const processor* pp) noexcept;  // when something is due that the P may not come to
 
 bool look_at_template(std::int64_t now) noexcept;      // true: slices are short for now
+// Under lock: the thread that was asked for does not come. It is refused, or pthread_create takes its time.
+bool thread_is_late(std::int64_t now) noexcept;
 
 // ---- retake.cpp ----
 bool meet_again(processor* pp, std::int64_t now) noexcept;   // its M is outside as at the last look

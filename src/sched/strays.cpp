@@ -21,6 +21,14 @@ bool is_back(machine* mp) noexcept {
   return mp->lease.look().state() != lease_state::taken || mp->lost.load(acquire);
 }
 
+// An idle P will do for who waits. But not while the thread that shall run it does not come: a stray may hold
+// the lock that pthread_create waits for, and among many it would have a CPU only now and then.
+bool may_go_on(std::int64_t now) noexcept {
+  if (sched.idle.look().idle_processors() == 0) return false;
+  locked hold(sched.lock);
+  return !thread_is_late(now);
+}
+
 // True when it runs.
 bool look_at_stray(machine* mp, std::int64_t now) noexcept {
   stay_outside& stay = mp->stray;
@@ -31,9 +39,9 @@ bool look_at_stray(machine* mp, std::int64_t now) noexcept {
   const bool moved = stay.cpu_time >= 0 && used != stay.cpu_time;
   stay.cpu_time = used;
   if (!moved) return false;
-  // An idle P will do for who waits. One that was woken, found the lock taken and sleeps again is left alone:
-  // in the handler it would be out of the lock's queue, and spend its turn on getting back there.
-  if (sched.idle.look().idle_processors() != 0) return true;
+  if (may_go_on(now)) return true;
+  // One that was woken, found the lock taken and sleeps again is left alone: in the handler it would be out
+  // of the lock's queue, and spend its turn on getting back there.
   if (os::thread_is_running(mp->thread_id)) interrupt(mp, stay, now);
   return true;
 }

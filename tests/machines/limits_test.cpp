@@ -40,9 +40,17 @@ TEST(limits, ThreadsComeASecondLate) {
 
 // The P does not stay with one loop until a thread comes: it goes to those that are stopped with theirs.
 TEST(limits, LoopsShareThePWhileNoThreadComes) {
-  const child_result r = run_program("late_threads");
+  const child_result r = run_program("late_threads", {"loops"});
   EXPECT_EQ(r.exit_status, 0) << r;
   EXPECT_GE(std::atoi(r.out.c_str()), 2) << r;
+}
+
+// The P is idle, but for want of a thread, so what has come back without a P does not have all CPUs.
+TEST(limits, StraysShareThePWhileNoThreadComes) {
+  if (!interposed) GTEST_SKIP();
+  const child_result r = run_program("late_threads", {"strays"});
+  EXPECT_EQ(r.exit_status, 0) << r;
+  EXPECT_LE(std::atoi(r.out.c_str()), 150) << r;
 }
 
 // With one M, or two, for everything.

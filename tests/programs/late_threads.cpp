@@ -1,12 +1,18 @@
 // late_threads.cpp — no thread comes any more, while more goroutines compute than there are threads.
 //
-// Those that are stopped with their threads go on in turn. Prints how many of eight got on at last.
+//   loops    they compute all the time. Those that are stopped with their threads go on in turn. Prints how
+//            many of eight got on at last
+//   strays   they were blocked, and compute without a P; and the P waits for a thread. Prints how many
+//            hundredths of a CPU they use
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
+#include <string_view>
 #include <thread>
 
 #include "weft/chan.hpp"
@@ -56,6 +62,46 @@ int loops() {
   return moved;
 }
 
+double cpu_seconds() {
+  rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) { return double(t.tv_sec) + double(t.tv_usec) / 1e6; };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+void measure(int& hundredths) {
+  usleep(400'000);
+  const auto start = std::chrono::steady_clock::now();
+  const double before = cpu_seconds();
+  usleep(500'000);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  hundredths = int(100 * (cpu_seconds() - before) / took.count());
+  none_come = false;
+  stop = true;
+}
+
+int strays() {
+  const weft::wait_group all;
+  std::atomic<int> begun{0};
+  for (int i = 0; i < 8; ++i)
+    all.go([&begun] {
+      ++begun;
+      usleep(200'000);
+      while (!stop) {}
+    });
+  while (begun < 8) weft::this_goroutine::yield();
+  int hundredths = 0;
+  std::thread watcher(measure, std::ref(hundredths));
+  none_come = true;
+  for (int i = 0; i < 8; ++i)                        // for the last of them no M is left
+    all.go([] {
+      while (!stop) usleep(1'000'000);
+    });
+  all.wait();
+  watcher.join();
+  return hundredths;
+}
+
 }  // namespace
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(WEFT_TSAN)
@@ -68,7 +114,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* how, void
 }
 #endif
 
-int main() {
-  const int moved = weft::run({.maxprocs = 1}, loops);
-  std::printf("%d\n", moved);
+int main(int argc, char** argv) {
+  const bool wants_strays = argc > 1 && std::string_view(argv[1]) == "strays";
+  std::printf("%d\n", weft::run({.maxprocs = 1}, wants_strays ? strays : loops));
 }

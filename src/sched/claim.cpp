@@ -143,7 +143,6 @@ void wait_for_p_here(machine* mp) noexcept {
     mp->waits_for_p = true;
     mp->hands_on.store(true, relaxed);               // [order] relaxed: under the lock
   }
-  mp->begins_left = 0;
   sched.threads_stopped.fetch_add(1, relaxed);       // [order] relaxed, both: a heuristic
   if (mp->pp != nullptr)
     hand_off_p(release_p(mp));

@@ -226,8 +226,7 @@ bool wait_in_poller(machine* mp, runnable& found) noexcept {
 
 // schedule() asks (must_stay_free), once in a while.
 bool asks_before_it_begins(machine* mp, const goroutine* gp) noexcept {
-  // [order] relaxed: a heuristic
-  if (gp->is_started() || sched.threads_stopped.load(relaxed) == 0) return false;
+  if (gp->is_started() || !sched.has_long_ones()) return false;
   if (mp->begins_left == 0) return true;
   --mp->begins_left;
   return false;

@@ -35,6 +35,8 @@ constexpr std::int64_t thread_patience = 1 * ms;     // a new thread usually com
 constexpr std::uint32_t long_ones = 4;               // for each P: more of them, and slices are full ones
 constexpr std::int64_t growth_pause = 20 * ms;       // beyond the soft limit: one thread more in this time
 constexpr std::uint32_t soft_limit = 256;            // threads that wait for their next turn; or 4 for each P
+constexpr std::int64_t longest_hold = 20 * ms;       // of what has not begun, for want of a thread
+constexpr std::int64_t one_rest = 50 * us;
 
 atomic<bool> creation_is_blocked{false};             // written by sysmon (look_at_template)
 
@@ -208,25 +210,43 @@ bool thread_for(processor* pp) noexcept {
   return !grow(now) && threads_wait;
 }
 
+namespace {
+
+// Under lock: no thread is free, so who waits for one must wait on. True: a thread comes, or others can have
+// the P meanwhile. False: nobody else will take it.
+bool can_wait_for_thread(machine* mp, std::int64_t now) noexcept {
+  if (mp->held_back_since == 0) mp->held_back_since = now;
+  if (sched.threads_coming == 0) grow(now);
+  if (sched.threads_coming == 0 && sched.global.threads() == 0) return false;
+  return now - mp->held_back_since < longest_hold;
+}
+
+}  // namespace
+
 // The last M that runs no goroutine serves those that run for short times, and passes the P on to the threads
 // that wait. If it began a goroutine that turns out to be another long computation nobody could do that,
-// until the template thread has made an M; and that may have to wait for a lock that a stopped thread holds.
+// until the template thread has made an M; and that may have to wait for a lock that a stopped thread holds,
+// or a stray. When it has passed over all that have not begun, it rests.
 bool must_stay_free(machine* mp) noexcept {
-  constexpr std::uint32_t most_passed_over = 1000;   // in a row: then those threads are elsewhere
   constexpr std::uint32_t begins_unasked = 64;       // short ones, as a rule; the first long one is the last
-  // [order] relaxed: a heuristic
-  if (sched.threads_stopped.load(relaxed) != 0 && mp->passed_over < most_passed_over) {
+  std::int64_t rest_until = 0;
+  if (sched.has_long_ones()) {
     const std::int64_t now = os::nanotime();
     locked hold(sched.lock);
-    if (!has_free_m()) {
-      if (sched.threads_coming == 0) grow(now);
-      ++mp->passed_over;
-      return true;
+    if (!has_free_m() && can_wait_for_thread(mp, now)) {
+      if (++mp->passed_over <= sched.global.size() || sched.global.threads() != 0) return true;
+      rest_until = std::min(now + one_rest, mp->pp->timers.earliest());
     }
   }
+  if (rest_until == 0) {
+    mp->passed_over = 0;
+    mp->held_back_since = 0;
+    mp->begins_left = begins_unasked;
+    return false;
+  }
   mp->passed_over = 0;
-  mp->begins_left = begins_unasked;
-  return false;
+  os::sleep_ns(rest_until - os::nanotime());
+  return true;
 }
 
 }  // namespace weft::inline v0::rt

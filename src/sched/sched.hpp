@@ -41,6 +41,7 @@ struct scheduler {
   atomic<std::uint32_t> futile_wakes{0};       // spinners in a row that found nothing (wake.cpp)
   atomic<std::uint32_t> threads_parked{0};     // foreign threads asleep in a park
   atomic<std::uint32_t> threads_stopped{0};    // in wait_for_p_here(), for their goroutine's next turn
+  atomic<std::uint32_t> strays{0};             // Ms that have lost their P to a long call (strays.cpp)
   atomic<std::uint32_t> without_stack{0};      // goroutines that could not start for want of a stack
   processor* processors = nullptr;             // [0, maxprocs); address space for the most, reserved once
 
@@ -73,6 +74,11 @@ struct scheduler {
   goroutine_list before_world;                 // go() before run()
   goroutine_list stackless;                    // runnable, but no stack was to be had
   note world_over;                             // wakes the thread in run()
+
+  // Some thread is in a computation or a call that has become long.
+  bool has_long_ones() const noexcept {        // [order] relaxed: a heuristic
+    return (threads_stopped.load(relaxed) | strays.load(relaxed)) != 0;
+  }
 };
 extern constinit scheduler sched;
 

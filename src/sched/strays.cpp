@@ -64,6 +64,7 @@ void note_stray(machine* mp, std::uint64_t gate) noexcept {
   if (mp->is_stray) return;
   mp->is_stray = true;
   strays.push_back(mp);
+  sched.strays.store(strays.size(), relaxed);        // [order] relaxed: a heuristic
 }
 
 void report_stray(machine* mp) noexcept {
@@ -84,6 +85,7 @@ bool look_at_strays(std::int64_t now) noexcept {
     if (may_interrupt()) did |= look_at_stray(mp, now);
     strays.push_back(mp);
   }
+  sched.strays.store(strays.size(), relaxed);        // [order] relaxed: a heuristic
   return did;
 }
 

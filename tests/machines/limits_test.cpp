@@ -53,6 +53,14 @@ TEST(limits, StraysShareThePWhileNoThreadComes) {
   EXPECT_LE(std::atoi(r.out.c_str()), 150) << r;
 }
 
+// The last M does not begin what may block it too: it stays free for the one that ticks.
+TEST(limits, OneMStaysFreeWhileNoThreadComes) {
+  if (!interposed) GTEST_SKIP();
+  const child_result r = run_program("late_threads", {"ticks"});
+  EXPECT_EQ(r.exit_status, 0) << r;
+  EXPECT_GE(std::atoi(r.out.c_str()), 20) << r;
+}
+
 // With one M, or two, for everything.
 TEST(limits, NoMoreThreads) {
   for (int procs : {1, 2, 8})

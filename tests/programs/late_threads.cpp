@@ -4,6 +4,8 @@
 //            many of eight got on at last
 //   strays   they were blocked, and compute without a P; and the P waits for a thread. Prints how many
 //            hundredths of a CPU they use
+//   ticks    eight goroutines at a time block, beside one that ticks; no threads for 10 ms. Prints how many
+//            hundredths of the ticks of that time came
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -22,6 +24,8 @@
 #include "weft/wait_group.hpp"
 
 namespace {
+
+using namespace std::chrono_literals;
 
 std::atomic<bool> none_come{false}, stop{false};
 std::atomic<unsigned long> counts[8];
@@ -60,6 +64,31 @@ int loops() {
   all.wait();
   watcher.join();
   return moved;
+}
+
+int ticks() {
+  std::atomic<int> ticks{0};
+  const weft::wait_group all;
+  all.go([&ticks] {
+    for (; !stop; ++ticks) weft::this_goroutine::sleep_for(1ms);
+  });
+  int seen = 0;
+  std::chrono::duration<double, std::milli> took{};
+  for (int round = 0; round < 20; ++round) {
+    const weft::wait_group blocked;
+    const int before = ticks;
+    const auto start = std::chrono::steady_clock::now();
+    none_come = true;
+    for (int i = 0; i < 8; ++i) blocked.go([] { usleep(30'000); });
+    weft::this_goroutine::sleep_for(10ms);
+    seen += ticks - before;
+    took += std::chrono::steady_clock::now() - start;
+    none_come = false;
+    blocked.wait();
+  }
+  stop = true;
+  all.wait();
+  return int(100 * seen / took.count());
 }
 
 double cpu_seconds() {
@@ -114,7 +143,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* how, void
 }
 #endif
 
-int main(int argc, char** argv) {
-  const bool wants_strays = argc > 1 && std::string_view(argv[1]) == "strays";
-  std::printf("%d\n", weft::run({.maxprocs = 1}, wants_strays ? strays : loops));
+int main(int, char** argv) {
+  const std::string_view mode = argv[1];
+  std::printf("%d\n", weft::run({.maxprocs = 1}, mode == "loops" ? loops : mode == "ticks" ? ticks : strays));
 }

@@ -41,7 +41,10 @@ struct sysmon_state {
 
 // True when it did something.
 bool look_at(processor* pp, std::int64_t now) noexcept {
-  if (pp->status.load(relaxed) != p_status::running) return false;   // [order] relaxed: a hint
+  if (pp->status.load(relaxed) != p_status::running) {   // [order] relaxed: a hint
+    pp->seen_m = nullptr;
+    return false;
+  }
   const bool stands = meet_again(pp, now);           // outside, all the time since the last look
   if (stands && retake(pp, now)) return true;
   const std::uint32_t switches = pp->switches;
@@ -94,9 +97,13 @@ void look_at_clock(sysmon_state& m, std::int64_t now) noexcept {
   }
 }
 
+// No P runs, and none is idle only for want of a thread.
 bool all_idle() noexcept {
   // [order] relaxed: seen a round later at worst; before a deep sleep the barrier pair orders it
-  return !sched.running.load(relaxed) || sched.idle.look().idle_processors() == sched.maxprocs.load(relaxed);
+  if (!sched.running.load(relaxed)) return true;
+  if (sched.idle.look().idle_processors() != sched.maxprocs.load(relaxed)) return false;
+  locked hold(sched.lock);
+  return sched.threads_coming == 0;
 }
 
 // Nothing runs: sleep until an idle P is taken. Dekker with wake_sysmon(): flag, heavy barrier, look again.

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "support/cases.hpp"
 #include "weft/weft.hpp"
 
 extern char** environ;
@@ -224,7 +225,7 @@ void creation() {
   expect(threads_now() > 4, "threads were made afterwards");
 }
 
-struct { const char* name; void (*run)(); } const cases[] = {
+const weft_test::named_case cases[] = {
     {"storm", storm},
     {"leave_child", leave_child},
     {"creation", creation},
@@ -244,6 +245,5 @@ int main(int argc, char** argv) {
     weft::run(c.run);
     return failures;
   }
-  std::fprintf(stderr, "no case %s\n", wanted.c_str());
-  return 1;
+  return weft_test::no_case(wanted.c_str());
 }

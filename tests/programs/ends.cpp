@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sched/sched.hpp"
+#include "support/cases.hpp"
 #include "weft/weft.hpp"
 
 namespace {
@@ -181,6 +182,5 @@ int main(int argc, char** argv) {
   std::at_quick_exit(at_end);
   for (auto& c : storms)
     if (wanted == c.name) weft::run([&] { storm(c.leave); });
-  std::fprintf(stderr, "no case %s\n", wanted.c_str());
-  return 1;
+  return weft_test::no_case(wanted.c_str());
 }

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/cases.hpp"
 #include "weft/chan.hpp"
 #include "weft/go.hpp"
 #include "weft/join_handle.hpp"
@@ -194,7 +195,7 @@ void exec_self(int left) {
   check(false, "exec returned");
 }
 
-struct { const char* name; void (*run)(); } const cases[] = {
+const weft_test::named_case cases[] = {
     {"signal_during_exec", signal_during_exec},
     {"exec_many", exec_many},
     {"concurrent_exec", concurrent_exec},
@@ -214,12 +215,5 @@ int main(int argc, char** argv) {
   act.sa_handler = [](int) {};
   act.sa_flags = SA_RESTART;
   sigaction(SIGWINCH, &act, nullptr);
-  for (auto& c : cases) {
-    if (std::strcmp(c.name, wanted) != 0) continue;
-    weft::run({.maxprocs = 4}, c.run);
-    std::puts("OK");
-    return 0;
-  }
-  std::fprintf(stderr, "no case %s\n", wanted);
-  return 1;
+  return weft_test::run_case(cases, wanted, 4);
 }

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "support/cases.hpp"
 #include "weft/chan.hpp"
 #include "weft/go.hpp"
 #include "weft/runtime.hpp"
@@ -119,7 +120,7 @@ void calls_at_exit() {
   begin_company();
 }
 
-struct { const char* name; void (*run)(); } const cases[] = {
+const weft_test::named_case cases[] = {
     {"panic_on_thread", panic_on_thread},
     {"exit_on_thread", exit_on_thread},
     {"fault_on_thread", fault_on_thread},
@@ -139,12 +140,5 @@ int main(int argc, char** argv) {
     act.sa_handler = handle_fault;
     sigaction(SIGSEGV, &act, nullptr);
   }
-  for (auto& c : cases) {
-    if (std::strcmp(c.name, wanted) != 0) continue;
-    weft::run({.maxprocs = 2}, c.run);
-    std::puts("returned");
-    return 0;
-  }
-  std::fprintf(stderr, "no case %s\n", wanted);
-  return 1;
+  return weft_test::run_case(cases, wanted, 2, "returned");
 }

@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/cases.hpp"
 #include "weft/chan.hpp"
 #include "weft/go.hpp"
 #include "weft/join_handle.hpp"
@@ -174,7 +175,7 @@ void blocked_syscall() {
   close(ends[0]);
 }
 
-struct { const char* name; void (*run)(); } const cases[] = {
+const weft_test::named_case cases[] = {
     {"setuid_etc", setuid_etc},
     {"all_threads", all_threads},
     {"blocked_syscall", blocked_syscall},
@@ -184,12 +185,5 @@ struct { const char* name; void (*run)(); } const cases[] = {
 
 int main(int argc, char** argv) {
   const char* wanted = argc > 1 ? argv[1] : "";
-  for (auto& c : cases) {
-    if (std::strcmp(c.name, wanted) != 0) continue;
-    weft::run({.maxprocs = 4}, c.run);
-    std::puts("OK");
-    return 0;
-  }
-  std::fprintf(stderr, "no case %s\n", wanted);
-  return 1;
+  return weft_test::run_case(cases, wanted, 4);
 }

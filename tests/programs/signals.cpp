@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "os/os.hpp"
+#include "support/cases.hpp"
 #include "weft/chan.hpp"
 #include "weft/go.hpp"
 #include "weft/join_handle.hpp"
@@ -256,7 +257,7 @@ void race_signal() {   // main has installed a handler for SIGURG before the wor
   for (auto& t : allocators) t.join();
 }
 
-struct { const char* name; void (*run)(); } const cases[] = {
+const weft_test::named_case cases[] = {
     {"signal_m", signal_m},
     {"signal_m_in_call", signal_m_in_call},
     {"ignore_sigtrap", ignore_sigtrap},
@@ -272,12 +273,5 @@ int main(int argc, char** argv) {
   if (std::strcmp(wanted, "ignore_sigtrap") == 0)
     for (int signal : {SIGTRAP, SIGURG}) handle(signal, SIG_IGN, 0);
   if (std::strcmp(wanted, "race_signal") == 0) handle(SIGURG, [](int) { ++urgent; }, SA_RESTART);
-  for (auto& c : cases) {
-    if (std::strcmp(c.name, wanted) != 0) continue;
-    weft::run({.maxprocs = 4}, c.run);
-    std::puts("OK");
-    return 0;
-  }
-  std::fprintf(stderr, "no case %s\n", wanted);
-  return 1;
+  return weft_test::run_case(cases, wanted, 4);
 }

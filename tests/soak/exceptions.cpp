@@ -45,7 +45,7 @@ int depth_of(const std::exception& e) {
 }  // namespace
 
 void throw_and_catch(kit& mine) {
-  const int depth = static_cast<int>(mine.random.below(deepest));
+  const int depth = mine.random.below(deepest);
   int live = 0;
   bool caught = false;
   try {

@@ -11,7 +11,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "support/dice.hpp"
+
 namespace soak {
+
+using weft_test::dice;
 
 struct wrong : std::logic_error {
   using std::logic_error::logic_error;
@@ -19,22 +23,6 @@ struct wrong : std::logic_error {
 inline void require(bool holds, const char* what) {
   if (!holds) throw wrong(what);
 }
-
-// Small, and good enough to mix things: splitmix64.
-class dice {
- public:
-  explicit dice(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  std::size_t below(std::size_t n) { return static_cast<std::size_t>(next() % n); }
-
- private:
-  std::uint64_t state_;
-};
 
 // Memory with a mark at both ends.
 class block {

@@ -38,7 +38,7 @@ int pipe_pair::open(int end) {
 
 void use_pipe(kit& mine) {
   char out[512], in[512];
-  const std::size_t n = 1 + mine.random.below(sizeof out);
+  const std::size_t n = 1 + mine.random.index(sizeof out);
   std::memset(out, static_cast<int>(n), n);
   require(write(mine.pipe.out(), out, n) == static_cast<ssize_t>(n), "write to a pipe failed");
   require(read(mine.pipe.in(), in, n) == static_cast<ssize_t>(n), "read from a pipe failed");

@@ -24,7 +24,7 @@ void load_library(kit& mine) {
     ~turn() { --loading; }
   } const turn;
   if (!turn.had) return;
-  const std::size_t which = mine.random.below(WEFT_SOAK_PLUGIN_COUNT);
+  const std::size_t which = mine.random.index(WEFT_SOAK_PLUGIN_COUNT);
   const std::string path = WEFT_SOAK_PLUGINS + std::to_string(which) + ".so";
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw wrong(dlerror());

@@ -10,7 +10,7 @@ namespace {
 constexpr int calls = 64;             // of malloc, each time
 
 void renew_one(kit& mine, std::size_t size) {
-  block& b = mine.blocks[mine.random.below(mine.blocks.size())];
+  block& b = mine.blocks[mine.random.index(mine.blocks.size())];
   require(b.is_as_written(), "the contents of a block changed");
   b.renew(size, static_cast<unsigned char>(mine.random.next()));
 }
@@ -26,7 +26,7 @@ void allocate(kit& mine) {
 }
 
 void allocate_large(kit& mine) {
-  for (int i = 0; i < calls; ++i) renew_one(mine, 1100 + mine.random.below(3000));
+  for (int i = 0; i < calls; ++i) renew_one(mine, 1100 + mine.random.index(3000));
 }
 
 }  // namespace soak

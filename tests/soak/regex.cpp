@@ -8,7 +8,7 @@ namespace soak {
 void match(kit& mine) {
   const std::regex pattern("(a|b)*c([0-9]+)");
   std::string text;
-  for (std::size_t n = mine.random.below(12); n > 0; --n) text += mine.random.below(2) != 0 ? 'a' : 'b';
+  for (std::size_t n = mine.random.index(12); n > 0; --n) text += mine.random.below(2) != 0 ? 'a' : 'b';
   const std::string number = std::to_string(mine.random.below(100'000));
   std::smatch found;
   const std::string whole = text + 'c' + number;

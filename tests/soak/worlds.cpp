@@ -40,7 +40,7 @@ class crowd {
     kit mine(i);
     std::uint64_t count = 0;
     while (!stops()) {
-      chosen_[mine.random.below(chosen_.size())]->run(mine);
+      chosen_[mine.random.index(chosen_.size())]->run(mine);
       counters_[i].value.store(++count, std::memory_order_relaxed);
       std::scoped_lock hold(total_lock_);
       ++total_;

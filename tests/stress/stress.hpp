@@ -9,30 +9,13 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "weft_test.hpp"
+#include "support/dice.hpp"
+#include "support/weft_test.hpp"
 
 namespace stress {
 
 using clock = std::chrono::steady_clock;
-
-// Small, and good enough to mix things: splitmix64.
-class dice {
- public:
-  explicit dice(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  int below(int n) { return static_cast<int>(next() % static_cast<std::uint64_t>(n)); }
-  std::size_t index(std::size_t size) { return static_cast<std::size_t>(next() % size); }
-  bool one_in(int n) { return below(n) == 0; }
-  std::chrono::microseconds micros_below(int n) { return std::chrono::microseconds(below(n)); }
-
- private:
-  std::uint64_t state_;
-};
+using weft_test::dice;
 
 inline clock::duration share_of_time() {
   const char* text = std::getenv("WEFT_STRESS_SECONDS");

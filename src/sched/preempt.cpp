@@ -70,27 +70,36 @@ void ask(processor* pp) noexcept {
   if (machine* mp = pp->mp.load(relaxed)) mp->mark.store(1, relaxed);   // [order] relaxed: a request
 }
 
-// Its slice is over and it has been asked. True: look again soon.
-bool press(processor* pp, std::int64_t now, bool stands) noexcept {
+// When its slice may be over, or a timer of its due that it does not come to.
+std::int64_t next_end(processor* pp) noexcept {
+  std::int64_t next = somebody_has_work() ? pp->seen_when + slice_length() : os::forever;
+  if (pp->seen_m == nullptr) return next;            // it comes to its timers by itself
+  next = std::min(next, pp->timers.earliest());
+  return is_kept_waiting() ? std::min(next, pp->seen_stay.since + early_slice) : next;
+}
+
+// Its slice is over and it has been asked.
+std::int64_t press(processor* pp, std::int64_t now, bool stands) noexcept {
   // [order] relaxed: a hint; set again if it is missed
   if ((pp->attention.load(relaxed) & attend_slice) == 0) {   // nobody waits any more
     pp->slice_ended = 0;
     pp->seen_when = now;
-    return false;
+    return next_end(pp);
   }
   if (!stands) {
     ask(pp);
-    return true;
+    return now + patience;
   }
   stay_outside& stay = pp->seen_stay;
-  if (now - std::max(stay.since, pp->slice_ended) < patience) return true;
+  const std::int64_t patient_until = std::max(stay.since, pp->slice_ended) + patience;
+  if (now < patient_until) return patient_until;
   const bool forks = pp->seen_m->in_fork.load(relaxed);   // [order] relaxed: a hint. It would not stop
   if (stay.interrupted == 0 && may_interrupt() && !forks) {
     if (thread_for(pp)) interrupt(pp->seen_m, stay, now);
   } else if ((forks || now - stay.interrupted >= slice_length()) && thread_for(pp)) {
     take_for_good(pp->seen_m, stay.gate, false);
   }
-  return true;
+  return now + patience;
 }
 
 void on_interrupt(os::interrupt_for what, const void* context) noexcept {
@@ -143,30 +152,24 @@ bool look_at_template(std::int64_t now) noexcept {
   return in_a_hurry();
 }
 
-std::int64_t next_look(const processor* pp) noexcept {
-  if (pp->seen_m == nullptr) return os::forever;     // it comes to a switch by itself
-  const std::int64_t timer = pp->timers.earliest();
-  return is_kept_waiting() ? std::min(timer, pp->seen_stay.since + early_slice) : timer;
-}
-
-bool preempt(processor* pp, std::int64_t now, bool stands) noexcept {
+outcome preempt(processor* pp, std::int64_t now, bool stands) noexcept {
   if (const std::uint32_t tick = pp->schedtick; tick != pp->seen_tick) {
     pp->seen_tick = tick;
     pp->seen_when = now;
     pp->slice_ended = 0;
   }
-  if (pp->slice_ended != 0) return press(pp, now, stands);
-  if (!is_over(pp, now, stands)) return false;
+  if (pp->slice_ended != 0) return {false, press(pp, now, stands)};
+  if (!is_over(pp, now, stands)) return {false, next_end(pp)};
   pp->slice_ended = now;
   ask(pp);
-  return true;
+  return {is_kept_waiting() || now - pp->seen_when < slice_length(), now + patience};
 }
 
 namespace {
 
-// Under lock: some M runs no goroutine, so it can take a P at once.
-bool has_free_m() noexcept {
-  return !sched.idle_ms.empty() || sched.poller_m != nullptr || sched.settling != 0;
+// Under lock: Ms that run no goroutine, so they can take a P at once.
+std::size_t free_ms() noexcept {
+  return sched.idle_ms.size() + (sched.poller_m != nullptr) + sched.settling;
 }
 
 // Under lock: preemption never takes the last threads, since only blocking calls may end in "thread
@@ -203,7 +206,7 @@ bool thread_is_late(std::int64_t now) noexcept {
 bool thread_for(processor* pp) noexcept {
   const std::int64_t now = os::nanotime();
   locked hold(sched.lock);
-  if (has_free_m()) return true;
+  if (free_ms() != 0) return true;
   const bool threads_wait = sched.global.threads() != 0;
   if (threads_wait && only_threads_wait(pp, now)) return true;
   if (in_a_hurry() || thread_is_late(now)) return threads_wait;
@@ -233,7 +236,9 @@ bool must_stay_free(machine* mp) noexcept {
   if (sched.has_long_ones()) {
     const std::int64_t now = os::nanotime();
     locked hold(sched.lock);
-    if (!has_free_m() && can_wait_for_thread(mp, now)) {
+    const std::size_t others = free_ms();
+    if (others == 1 && sched.threads_coming == 0) grow(now);   // for the next one that has not begun
+    if (others == 0 && can_wait_for_thread(mp, now)) {
       if (++mp->passed_over <= sched.global.size() || sched.global.threads() != 0) return true;
       rest_until = std::min(now + one_rest, mp->pp->timers.earliest());
     }

@@ -13,8 +13,8 @@ namespace weft::inline v0::rt {
 void install_preemption() noexcept;            // outside, at the first run()
 bool may_interrupt() noexcept;                 // signals are sent
 bool interrupt(machine* mp, stay_outside& stay, std::int64_t now) noexcept;   // false: it has gone on
-bool preempt(processor* pp, std::int64_t now, bool stands) noexcept;   // true: did something, look again soon
-std::int64_t next_look(const processor* pp) noexcept;  // when something is due that the P may not come to
+struct outcome { bool did; std::int64_t next_look; };   // look again then, if sysmon would sleep longer
+outcome preempt(processor* pp, std::int64_t now, bool stands) noexcept;   // did: there is more to come soon
 
 bool look_at_template(std::int64_t now) noexcept;      // true: slices are short for now
 // Under lock: the thread that was asked for does not come. It is refused, or pthread_create takes its time.
@@ -22,12 +22,13 @@ bool thread_is_late(std::int64_t now) noexcept;
 
 // ---- retake.cpp ----
 bool meet_again(processor* pp, std::int64_t now) noexcept;   // its M is outside as at the last look
-bool retake(processor* pp, std::int64_t now) noexcept;                 // the same; true: look again soon
+enum class retaken { no, look_again, yes };
+retaken retake(processor* pp, std::int64_t now) noexcept;    // the same stay; look again: in a moment
 bool take_for_good(machine* mp, std::uint64_t gate, bool thread_first) noexcept;   // claim, and hand on
 
 // ---- strays.cpp ----
 void note_stray(machine* mp, std::uint64_t gate) noexcept;
-bool look_at_strays(std::int64_t now) noexcept;
+std::int64_t look_at_strays(std::int64_t now) noexcept;      // when to look again
 void report_stray(machine* mp) noexcept;       // inside, the M itself: it goes on without the P that it had
 
 }  // namespace weft::inline v0::rt

@@ -76,17 +76,18 @@ bool meet_again(processor* pp, std::int64_t now) noexcept {
   return false;
 }
 
-bool retake(processor* pp, std::int64_t now) noexcept {
+retaken retake(processor* pp, std::int64_t now) noexcept {
   stay_outside& stay = pp->seen_stay;
-  if (!is_wanted(pp, now - stay.since)) return false;
+  if (!is_wanted(pp, now - stay.since)) return retaken::no;
   block_warning seen;                                // no goroutine: the call was announced
   const verdict v = judge(pp, stay, now, seen);
-  if (v == verdict::no || v == verdict::look_again) return v == verdict::look_again;
+  if (v == verdict::no) return retaken::no;
+  if (v == verdict::look_again) return retaken::look_again;
   const bool thread_first = v == verdict::blocked_in_lock && !thread_was_first;
-  if (!take_for_good(pp->seen_m, stay.gate, thread_first)) return false;
+  if (!take_for_good(pp->seen_m, stay.gate, thread_first)) return retaken::no;
   thread_was_first = thread_first;
   if (seen.goroutine != 0 && current_settings().blockwarn) note_block(seen, now);
-  return true;
+  return retaken::yes;
 }
 
 bool take_for_good(machine* mp, std::uint64_t gate, bool thread_first) noexcept {

@@ -6,6 +6,8 @@
 // threads busy than there are Ps. So sysmon keeps an eye on them: one whose CPU clock has moved, while no P
 // is idle, is sent the signal, once in a stay outside, if it still runs. In the handler it enters the
 // runtime, and waits for its turn.
+#include <algorithm>
+
 #include "os/os.hpp"
 #include "sched/preempt.hpp"
 
@@ -13,6 +15,7 @@ namespace weft::inline v0::rt {
 namespace {
 
 constexpr std::size_t most_looks = 64;               // a round; the others have their turn in the next
+constexpr std::int64_t pause = 1'000'000, short_pause = 50'000;   // between looks at those that run, ns
 fifo<machine, &machine::next_stray> strays;          // sysmon only
 atomic<machine*> reported{nullptr};                  // a stack; emptied as a whole
 
@@ -29,21 +32,21 @@ bool may_go_on(std::int64_t now) noexcept {
   return !thread_is_late(now);
 }
 
-// True when it runs.
-bool look_at_stray(machine* mp, std::int64_t now) noexcept {
+// When to look again.
+std::int64_t look_at_stray(machine* mp, std::int64_t now) noexcept {
   stay_outside& stay = mp->stray;
   const std::uint64_t gate = mp->gate.look();
   if (gate != stay.gate) stay = {gate};              // it was just leaving when it was noted
-  if (!gate_word::is_outside(gate) || stay.interrupted != 0) return false;
+  if (!gate_word::is_outside(gate) || stay.interrupted != 0) return os::forever;
   const std::int64_t used = os::thread_cpu_time(mp->thread_id);
   const bool moved = stay.cpu_time >= 0 && used != stay.cpu_time;
   stay.cpu_time = used;
-  if (!moved) return false;
-  if (may_go_on(now)) return true;
+  if (!moved) return os::forever;
+  if (may_go_on(now)) return now + pause;
   // One that was woken, found the lock taken and sleeps again is left alone: in the handler it would be out
   // of the lock's queue, and spend its turn on getting back there.
   if (os::thread_is_running(mp->thread_id)) interrupt(mp, stay, now);
-  return true;
+  return now + short_pause;
 }
 
 void take_reported() noexcept {
@@ -75,18 +78,18 @@ void report_stray(machine* mp) noexcept {
   while (!reported.compare_exchange_weak(first, mp, release, relaxed));
 }
 
-bool look_at_strays(std::int64_t now) noexcept {
+std::int64_t look_at_strays(std::int64_t now) noexcept {
   take_reported();
-  bool did = false;
+  std::int64_t next = os::forever;
   for (std::size_t n = strays.size() < most_looks ? strays.size() : most_looks; n > 0; --n) {
     machine* mp = strays.pop_front();
     mp->is_stray = !is_back(mp);
     if (!mp->is_stray) continue;
-    if (may_interrupt()) did |= look_at_stray(mp, now);
+    if (may_interrupt()) next = std::min(next, look_at_stray(mp, now));
     strays.push_back(mp);
   }
   sched.strays.store(strays.size(), relaxed);        // [order] relaxed: a heuristic
-  return did;
+  return next;
 }
 
 }  // namespace weft::inline v0::rt

@@ -1,8 +1,9 @@
 // sysmon.cpp — the thread that looks after the others. It only decides, the helper acts.
 //
 // It sleeps 20 us; after 50 rounds without anything to do the sleep doubles each round up to 10 ms (Go's
-// schedule). When all Ps have been idle for a while it sleeps until one is taken from the idle list, or 5 s
-// at a time while the helper has stacks to trim or there are too many idle Ms.
+// schedule), but no longer than until something is known to be due: the end of a slice, a timer. When all Ps
+// have been idle for a while it sleeps until one is taken from the idle list, or 5 s at a time while the
+// helper has stacks to trim or there are too many idle Ms.
 //
 //   each round   the coarse clock; a P whose M is blocked in foreign code (retake.cpp); a run_next that waits
 //                beside an idle P; a P whose slice is over (preempt.cpp); an overdue timer; threads that run
@@ -21,9 +22,9 @@ namespace {
 
 constexpr std::int64_t us = 1'000, ms = 1'000'000, s = 1'000'000'000;
 constexpr std::int64_t sleep_min = 20 * us, sleep_max = 10 * ms;
+constexpr std::int64_t restless = 20 * ms;           // after it has taken a P: who gets it may block at once
 constexpr int idle_rounds_before_backoff = 50;
 constexpr int all_idle_rounds_before_deep_sleep = 150;   // 1.5 s: free stacks are given back after 0.5 s
-constexpr std::int64_t patience = 500 * us;   // a P that switches runs its timers itself
 constexpr std::int64_t scavenge_period = 100 * ms, scavenge_period_busy = 20 * ms;  // while something is left
 
 note sysmon_note;
@@ -34,19 +35,23 @@ struct sysmon_state {
   std::int64_t delay = sleep_min;
   int idle_rounds = 0;
   int all_idle_rounds = 0;
-  std::int64_t next_look = os::forever;              // at Ps whose Ms are outside: a timer, a slice's end
+  std::int64_t last_taken = 0;                       // a P, for good
+  std::int64_t next_look = os::forever;              // when something is known to be due: it sleeps no longer
   std::int64_t last_trace = 0, last_procs = 0, last_scavenge = 0, last_machines = 0;
   std::int64_t machines_due = os::forever;           // when some may have to end
 };
 
 // True when it did something.
-bool look_at(processor* pp, std::int64_t now) noexcept {
+bool look_at(processor* pp, std::int64_t now, sysmon_state& m) noexcept {
   if (pp->status.load(relaxed) != p_status::running) {   // [order] relaxed: a hint
     pp->seen_m = nullptr;
     return false;
   }
   const bool stands = meet_again(pp, now);           // outside, all the time since the last look
-  if (stands && retake(pp, now)) return true;
+  const retaken r = stands ? retake(pp, now) : retaken::no;
+  if (r == retaken::yes) m.last_taken = now;
+  if (r == retaken::yes) return true;
+  if (r == retaken::look_again) m.next_look = now;
   const std::uint32_t switches = pp->switches;
   const bool stood_still = switches == pp->seen_switches;
   pp->seen_switches = switches;
@@ -55,23 +60,23 @@ bool look_at(processor* pp, std::int64_t now) noexcept {
     wake_p_slow();
     return true;
   }
-  return preempt(pp, now, stands);
+  const outcome slice = preempt(pp, now, stands);
+  m.next_look = std::min(m.next_look, slice.next_look);
+  return slice.did;
 }
 
-// Which timers need us: those of a P that does not switch, and nobody waits in the poller.
 bool look_at_all(sysmon_state& m, std::int64_t now) noexcept {
   bool did = look_at_template(now), overdue = false;
-  m.next_look = os::forever;
+  m.next_look = look_at_strays(now);
   const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
   for (std::uint32_t i = 0; i < n; ++i) {
     processor* pp = &sched.processors[i];
-    did |= look_at(pp, now);
+    did |= look_at(pp, now, m);
     overdue |= pp->timers.earliest() <= now;
-    m.next_look = std::min(m.next_look, next_look(pp));
   }
   if (overdue && !sched.polling.load(relaxed)) wake_p();   // [order] relaxed: seen a round later at worst
   if (exiting.load(relaxed)) did |= let_go_stopped();      // [order] relaxed: seen a round later at worst
-  return did | look_at_strays(now) | watch(now);
+  return did | watch(now);
 }
 
 void look_at_clock(sysmon_state& m, std::int64_t now) noexcept {
@@ -135,7 +140,7 @@ void rest(sysmon_state& m) noexcept {
     return;
   }
   const std::int64_t until_look = m.next_look == os::forever ? m.delay : m.next_look - os::nanotime();
-  os::sleep_ns(std::min(m.delay, std::max(until_look, patience)));
+  os::sleep_ns(std::min(m.delay, std::max(until_look, sleep_min)));
 }
 
 }  // namespace
@@ -160,7 +165,7 @@ void sysmon_main(void*) noexcept {
     looking.store(false, release);
     look_at_clock(m, now);
     m.idle_rounds = did ? 0 : m.idle_rounds + 1;
-    if (did)
+    if (did || now - m.last_taken < restless)
       m.delay = sleep_min;
     else if (m.idle_rounds > idle_rounds_before_backoff)
       m.delay = std::min(m.delay * 2, sleep_max);

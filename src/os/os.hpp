@@ -35,6 +35,7 @@ void advise_huge(void* p, std::size_t bytes, bool huge) noexcept;
 
 // ---- threads (thread.cpp) ----
 std::int32_t thread_id() noexcept;                      // gettid
+std::int32_t current_cpu() noexcept;                    // of the calling thread, just now; negative: unknown
 void set_timer_slack(std::uint64_t ns) noexcept;        // of the calling thread
 // The calling thread runs for short times and wants to run soon, also beside threads that compute. Linux 6.12
 // and later; does nothing elsewhere. Needs no privilege: who asks for less gets it earlier.

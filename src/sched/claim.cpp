@@ -137,6 +137,7 @@ void wait_for_p_here(machine* mp) noexcept {
   machine* const was_bound = gp->bound;
   gp->bound = mp;
   gp->status.store(g_status::runnable, relaxed);     // [order] relaxed: published by the queue's lock
+  mp->cpu = os::current_cpu();
   {
     locked hold(sched.lock);
     sched.global.push_thread(mp);

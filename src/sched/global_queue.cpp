@@ -96,6 +96,7 @@ std::uint32_t global_queue::take(goroutine** into, std::uint32_t n) noexcept {
 
 void global_queue::push_thread(machine* mp) noexcept {
   mp->place = pushed_;
+  mp->passed_by = 0;
   mp->link = nullptr;
   (last_thread_ != nullptr ? last_thread_->link : first_thread_) = mp;
   last_thread_ = mp;
@@ -113,8 +114,19 @@ machine* global_queue::unlink_thread(machine* before) noexcept {
   return mp;
 }
 
-goroutine* global_queue::take_thread() noexcept {
-  return first_thread_ != nullptr ? unlink_thread(nullptr)->current : nullptr;
+goroutine* global_queue::take_thread(std::int32_t cpu) noexcept {
+  constexpr std::uint32_t most_passed_by = 8, most_looks = 16;
+  if (first_thread_ == nullptr) return nullptr;
+  machine* before = nullptr;
+  machine* at = first_thread_;
+  const bool may_choose = cpu >= 0 && at->passed_by < most_passed_by;
+  for (std::uint32_t i = 0; may_choose && at != nullptr && at->cpu != cpu && i < most_looks; ++i) {
+    before = at;
+    at = at->link;
+  }
+  if (!may_choose || at == nullptr || at->cpu != cpu) before = nullptr;
+  if (before != nullptr) ++first_thread_->passed_by;
+  return unlink_thread(before)->current;
 }
 
 bool global_queue::remove_thread(machine* mp) noexcept {

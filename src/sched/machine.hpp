@@ -67,6 +67,8 @@ struct alignas(cache_line) machine {
   // ---- under sched.lock ----
   machine* link = nullptr;            // the idle list, or the threads in the global queue
   std::uint64_t place = 0;            // there: how many were queued before it
+  std::uint32_t passed_by = 0;        // there: how many behind it went before it, for the sake of their CPU
+  std::int32_t cpu = -1;              // where it stood when it began to wait for a P
   bool on_idle_list = false;
   bool settling = false;              // has no P, is awake, and goes idle next
   bool waits_for_p = false;           // in wait_for_p_here: its goroutine is queued, bound to it

@@ -42,8 +42,8 @@ machine* take_idle_m(bool& polls) noexcept {
 
 // The goroutine that waits in wait_for_p_here() on the thread where it must go on: no need of another M
 // that takes it out of the queue. Under lock; the P is the caller's.
-machine* take_waiting_thread(processor* pp) noexcept {
-  goroutine* gp = sched.global.take_thread();
+machine* take_waiting_thread(processor* pp, std::int32_t cpu = -1) noexcept {
+  goroutine* gp = sched.global.take_thread(cpu);
   if (gp == nullptr) return nullptr;
   machine* mp = gp->bound;
   mp->waits_for_p = false;
@@ -129,6 +129,9 @@ void reset_spinning(machine* mp) noexcept {
 void start_m(processor* pp, bool spinning) noexcept {
   machine* mp = nullptr;
   bool polls = false, with_ticket = false;
+  // With one P the other CPU is idle, and the order counts more. [order] relaxed: a heuristic
+  const bool may_choose = sched.global.threads() != 0 && sched.maxprocs.load(relaxed) > 1;
+  const std::int32_t cpu = may_choose ? os::current_cpu() : -1;
   {
     locked hold(sched.lock);
     // [order] relaxed: missed here, find_runnable() sees it
@@ -136,11 +139,11 @@ void start_m(processor* pp, bool spinning) noexcept {
     if (sched.ended.load(relaxed)) {
       idle_put_p(pp);
     } else if (threads_first) {
-      mp = take_waiting_thread(pp);
+      mp = take_waiting_thread(pp, cpu);
     } else if ((mp = take_idle_m(polls)) != nullptr) {
       with_ticket = mp->spinning = spinning;
       leave_next_p(mp, pp);
-    } else if (sched.settling != 0 || (mp = take_waiting_thread(pp)) == nullptr) {
+    } else if (sched.settling != 0 || (mp = take_waiting_thread(pp, cpu)) == nullptr) {
       idle_put_p(pp);
     }
     // [order] relaxed: as above

@@ -62,6 +62,11 @@ int create(start_block* start) noexcept {
 
 std::int32_t thread_id() noexcept { return static_cast<std::int32_t>(system_call(SYS_gettid)); }
 
+std::int32_t current_cpu() noexcept {
+  unsigned cpu = 0;
+  return system_call(SYS_getcpu, &cpu, nullptr, nullptr) == 0 ? static_cast<std::int32_t>(cpu) : -1;
+}
+
 bool thread_exists(std::int32_t id) noexcept {
   return system_call(SYS_tgkill, system_call(SYS_getpid), id, 0) == 0;
 }

@@ -104,6 +104,37 @@ TEST(global_queue, AThreadMayGoOutOfTurn) {
   EXPECT_EQ(q.take_thread(), nullptr);
 }
 
+TEST(global_queue, RatherAThreadThatStoodOnThisCpu) {
+  global_queue q;
+  thread_waiting all[20];
+  for (int i = 0; i < 20; ++i) {
+    all[i].m.cpu = i == 0 || i == 19 ? 0 : 1;
+    q.push_thread(&all[i].m);
+  }
+  EXPECT_EQ(q.take_thread(), &all[0].g);             // any: in order
+  EXPECT_EQ(q.take_thread(0), &all[1].g);            // the one on CPU 0 is too far behind
+  EXPECT_EQ(q.take_thread(1), &all[2].g);
+  EXPECT_EQ(q.take_thread(2), &all[3].g);            // none stood there
+  EXPECT_EQ(q.take_thread(0), &all[19].g);
+  EXPECT_EQ(q.threads(), 15u);
+}
+
+// Else the first would starve where one P never leaves the others' CPU.
+TEST(global_queue, TheFirstThreadIsPassedByEightTimes) {
+  global_queue q;
+  thread_waiting first, others[9];
+  first.m.cpu = 1;
+  q.push_thread(&first.m);
+  for (auto& t : others) {
+    t.m.cpu = 0;
+    q.push_thread(&t.m);
+  }
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(q.take_thread(0), &others[i].g);
+  EXPECT_EQ(q.take_thread(0), &first.g);
+  EXPECT_EQ(q.take_thread(0), &others[8].g);
+  EXPECT_EQ(q.size(), 0u);
+}
+
 TEST(global_queue, OneOfTheThreadsMayBeTakenOut) {
   global_queue q;
   thread_waiting all[3];

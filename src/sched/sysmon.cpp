@@ -49,8 +49,10 @@ bool look_at(processor* pp, std::int64_t now, sysmon_state& m) noexcept {
   }
   const bool stands = meet_again(pp, now);           // outside, all the time since the last look
   const retaken r = stands ? retake(pp, now) : retaken::no;
-  if (r == retaken::yes) m.last_taken = now;
-  if (r == retaken::yes) return true;
+  if (r == retaken::yes) {
+    m.last_taken = now;
+    return true;
+  }
   if (r == retaken::look_again) m.next_look = now;
   const std::uint32_t switches = pp->switches;
   const bool stood_still = switches == pp->seen_switches;

@@ -27,6 +27,7 @@ inline machine* arrive() noexcept {
   machine* mp = this_machine();
   goroutine* gp = mp->current;
   sanitizer::after_switch(gp->fibre);
+  sanitizer::hb_acquire(&mp->home);                  // what the thread was before it ran goroutines
   run_commit(mp);
   load_carried(gp->carried, mp->home);
   return mp;
@@ -87,6 +88,7 @@ bool inherit_stack(machine* mp, goroutine* dead, goroutine* next) noexcept {
   sanitizer::before_switch(dead->fibre, next->fibre, next->on_stack.bottom, next->on_stack.size(), true);
   sanitizer::after_switch(next->fibre);
   sanitizer::hb_acquire(next->on_stack.bottom);
+  sanitizer::hb_acquire(&mp->home);
   sanitizer::fibre_end(old_fibre);
   dead->fibre = {};
   reset_fp_env(dead->fp_env);

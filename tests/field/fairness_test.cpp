@@ -134,7 +134,7 @@ TEST(fairness, WhatWaitsBehindALoopIsFetched) {
 // slice that is over, so the end of a thread has to be the end of one.
 TEST(fairness, ThreadsThatEndDoNotKeepTheProcessor) {
   weft_test::with_procs(1, [] {
-    bool ran = false;
+    std::atomic<bool> ran{false};
     weft::go([&] { ran = true; });
     int rounds = 0;
     for (; !ran && rounds < 100; ++rounds) weft::spawn({.locked = true}, [] {}).join();

@@ -64,7 +64,7 @@ void wait_in(objects& o) {
   o.group.add(1);
   go([&] { o.mutex.lock(); });
   go([&] { (void)o.chan.recv(); });
-  go([&] { o.group.wait(); });
+  go([group = o.group] { group.wait(); });           // a copy, as it is meant: the counter lives on
   go([&] { o.latch.wait(); });
   go([&] { o.semaphore.acquire(); });
   go([&] {

@@ -52,7 +52,7 @@ using milliseconds = std::chrono::duration<double, std::milli>;
 // and the others while `crowd` is set.
 class loops {
  public:
-  explicit loops(int goroutines) : others_(goroutines - weft::maxprocs()) {
+  explicit loops(int goroutines) : others_(std::max(0, goroutines - weft::maxprocs())) {
     for (int i = 0; i < weft::maxprocs(); ++i)
       all_.go([this] {
         while (!stop_) compute();

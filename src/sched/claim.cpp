@@ -146,7 +146,7 @@ void wait_for_p_here(machine* mp) noexcept {
   }
   sched.threads_stopped.fetch_add(1, relaxed);       // [order] relaxed, both: a heuristic
   if (mp->pp != nullptr)
-    hand_off_p(release_p(mp));
+    hand_off_p(release_p(mp), mp->cpu);
   else
     wake_p();
   mp->hands_on.store(false, release);                // [order] release: settle() sees the P given away

@@ -119,12 +119,14 @@ goroutine* global_queue::take_thread(std::int32_t cpu) noexcept {
   if (first_thread_ == nullptr) return nullptr;
   machine* before = nullptr;
   machine* at = first_thread_;
-  const bool may_choose = cpu >= 0 && at->passed_by < most_passed_by;
-  for (std::uint32_t i = 0; may_choose && at != nullptr && at->cpu != cpu && i < most_looks; ++i) {
-    before = at;
-    at = at->link;
+  if (cpu >= 0 && at->passed_by < most_passed_by) {
+    const std::uint32_t looks = std::min(threads() / 2, most_looks);
+    for (std::uint32_t i = 1; at->cpu != cpu && i < looks; ++i) {
+      before = at;
+      at = at->link;
+    }
+    if (at->cpu != cpu) before = nullptr;
   }
-  if (!may_choose || at == nullptr || at->cpu != cpu) before = nullptr;
   if (before != nullptr) ++first_thread_->passed_by;
   return unlink_thread(before)->current;
 }

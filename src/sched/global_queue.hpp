@@ -36,8 +36,9 @@ class global_queue {
 
   void push_thread(machine* mp) noexcept;                              // its current goroutine waits for a P
   machine* take_thread_if(bool (*)(machine*) noexcept) noexcept;       // the longest waiting of those
-  // The longest waiting one, but rather one of the next that stood on this CPU: where it stood the kernel
-  // wakes it, and another CPU may be busy with another M for a tick. Null: none waits.
+  // The longest waiting one, but rather one that stood on this CPU: where it stood the kernel wakes it, and
+  // another CPU may be busy with another M for a tick. Out of the first half only, so nobody has more than
+  // twice his share. Null: none waits.
   goroutine* take_thread(std::int32_t cpu = -1) noexcept;
   bool remove_thread(machine* mp) noexcept;                            // this one, if it is there
   // [order] relaxed: exact under the lock only

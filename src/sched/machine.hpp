@@ -46,7 +46,7 @@ struct alignas(cache_line) machine {
   goroutine* picked = nullptr;        // taken from a queue by the quick look, left to g0 (find_runnable.cpp)
   random_source random;
   std::uint32_t passed_over = 0;      // goroutines that it did not begin, in a row (must_stay_free)
-  std::int64_t held_back_since = 0;   // the first of them
+  std::uint32_t rests = 0;            // meanwhile
   std::uint32_t begins_left = 0;      // so many it may begin without asking
   std::uint32_t futile_waits = 0;     // for a P to come back, in a row (lock_thread.cpp)
   std::uint32_t waits_skipped = 0;    // not made since

@@ -35,8 +35,10 @@ constexpr std::int64_t thread_patience = 1 * ms;     // a new thread usually com
 constexpr std::uint32_t long_ones = 4;               // for each P: more of them, and slices are full ones
 constexpr std::int64_t growth_pause = 20 * ms;       // beyond the soft limit: one thread more in this time
 constexpr std::uint32_t soft_limit = 256;            // threads that wait for their next turn; or 4 for each P
-constexpr std::int64_t longest_hold = 20 * ms;       // of what has not begun, for want of a thread
+constexpr std::int64_t longest_hold = 100 * ms;      // of what has not begun, for want of a thread
+constexpr std::int64_t one_hold = 200 * ms;          // so long after the last time it is another one
 constexpr std::int64_t one_rest = 50 * us;
+constexpr std::uint32_t most_rests = 400;            // 20 ms
 
 atomic<bool> creation_is_blocked{false};             // written by sysmon (look_at_template)
 
@@ -71,10 +73,11 @@ void ask(processor* pp) noexcept {
 }
 
 // When its slice may be over, or a timer of its due that it does not come to.
-std::int64_t next_end(processor* pp) noexcept {
+std::int64_t next_end(processor* pp, std::int64_t now) noexcept {
   std::int64_t next = somebody_has_work() ? pp->seen_when + slice_length() : os::forever;
   if (pp->seen_m == nullptr) return next;            // it comes to its timers by itself
-  next = std::min(next, pp->timers.earliest());
+  const std::int64_t timer = pp->timers.earliest();
+  next = std::min(next, timer <= now ? now + patience : timer);
   return is_kept_waiting() ? std::min(next, pp->seen_stay.since + early_slice) : next;
 }
 
@@ -84,7 +87,7 @@ std::int64_t press(processor* pp, std::int64_t now, bool stands) noexcept {
   if ((pp->attention.load(relaxed) & attend_slice) == 0) {   // nobody waits any more
     pp->slice_ended = 0;
     pp->seen_when = now;
-    return next_end(pp);
+    return next_end(pp, now);
   }
   if (!stands) {
     ask(pp);
@@ -159,7 +162,7 @@ outcome preempt(processor* pp, std::int64_t now, bool stands) noexcept {
     pp->slice_ended = 0;
   }
   if (pp->slice_ended != 0) return {false, press(pp, now, stands)};
-  if (!is_over(pp, now, stands)) return {false, next_end(pp)};
+  if (!is_over(pp, now, stands)) return {false, next_end(pp, now)};
   pp->slice_ended = now;
   ask(pp);
   return {is_kept_waiting() || now - pp->seen_when < slice_length(), now + patience};
@@ -215,13 +218,29 @@ bool thread_for(processor* pp) noexcept {
 
 namespace {
 
-// Under lock: no thread is free, so who waits for one must wait on. True: a thread comes, or others can have
-// the P meanwhile. False: nobody else will take it.
-bool can_wait_for_thread(machine* mp, std::int64_t now) noexcept {
-  if (mp->held_back_since == 0) mp->held_back_since = now;
+// Under lock, and no thread is free: is what has not begun held back? As long as threads that wait for their
+// turn have the P meanwhile; but one may begin now and then, or without a thread for good it never would. And
+// for some rests while a thread comes, if that is not known to be in vain.
+bool holds_back(machine* mp, std::int64_t now) noexcept {
   if (sched.threads_coming == 0) grow(now);
-  if (sched.threads_coming == 0 && sched.global.threads() == 0) return false;
-  return now - mp->held_back_since < longest_hold;
+  if (sched.global.threads() == 0) {
+    if (sched.threads_coming == 0 || sched.rested_in_vain) return false;
+    sched.rested_in_vain = mp->rests == most_rests;
+    return !sched.rested_in_vain;
+  }
+  if (now - sched.last_held_back > one_hold) sched.held_back_since = now;
+  sched.last_held_back = now;
+  if (now - sched.held_back_since < longest_hold) return true;
+  sched.held_back_since = now;
+  return false;
+}
+
+// Nothing is left but what has not begun. True: an M has become free.
+bool rest(machine* mp, std::int64_t now) noexcept {
+  ++mp->rests;
+  os::sleep_ns(std::min(one_rest, mp->pp->timers.earliest() - now));
+  locked hold(sched.lock);
+  return free_ms() != 0;
 }
 
 }  // namespace
@@ -232,26 +251,41 @@ bool can_wait_for_thread(machine* mp, std::int64_t now) noexcept {
 // or a stray. When it has passed over all that have not begun, it rests.
 bool must_stay_free(machine* mp) noexcept {
   constexpr std::uint32_t begins_unasked = 64;       // short ones, as a rule; the first long one is the last
-  std::int64_t rest_until = 0;
+  bool free = true;                                  // another M, or it does not matter
   if (sched.has_long_ones()) {
     const std::int64_t now = os::nanotime();
-    locked hold(sched.lock);
-    const std::size_t others = free_ms();
-    if (others == 1 && sched.threads_coming == 0) grow(now);   // for the next one that has not begun
-    if (others == 0 && can_wait_for_thread(mp, now)) {
-      if (++mp->passed_over <= sched.global.size() || sched.global.threads() != 0) return true;
-      rest_until = std::min(now + one_rest, mp->pp->timers.earliest());
+    std::uint32_t waiting;
+    {
+      locked hold(sched.lock);
+      const std::size_t others = free_ms();
+      if (others == 1 && sched.threads_coming == 0) grow(now);   // for the next one that has not begun
+      free = others != 0;
+      if (!free && !holds_back(mp, now)) {
+        mp->passed_over = 0;
+        mp->begins_left = sched.threads_coming == 0 ? begins_unasked : 0;   // a thread comes: this one only
+        return false;
+      }
+      waiting = sched.global.threads() != 0 ? UINT32_MAX : sched.global.size() + mp->pp->queue.size();
+    }
+    if (!free && ++mp->passed_over > waiting) {
+      mp->passed_over = 0;
+      free = rest(mp, now);
     }
   }
-  if (rest_until == 0) {
-    mp->passed_over = 0;
-    mp->held_back_since = 0;
-    mp->begins_left = begins_unasked;
-    return false;
+  if (free) mp->passed_over = 0;
+  mp->begins_left = free ? begins_unasked : 0;
+  return !free;
+}
+
+// Its P comes back to it. If no thread comes that could serve another P, one is looked for.
+void pass_over(goroutine* gp) noexcept {
+  bool comes;
+  {
+    locked hold(sched.lock);
+    sched.global.push_back(gp);
+    comes = sched.threads_coming != 0;
   }
-  mp->passed_over = 0;
-  os::sleep_ns(rest_until - os::nanotime());
-  return true;
+  if (!comes) wake_p();
 }
 
 }  // namespace weft::inline v0::rt

@@ -3,7 +3,7 @@
 //   preempt.cpp   a slice is over: the mark, the signal, the claim; the signal's handler
 //   retake.cpp    an M is blocked in foreign code: the claim
 //   strays.cpp    Ms whose P was claimed
-// Only sysmon calls these, but for may_interrupt() and report_stray().
+// Only sysmon calls these, but for may_interrupt(), thread_is_late() and report_stray().
 #pragma once
 #include "sched/sched.hpp"
 

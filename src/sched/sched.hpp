@@ -59,6 +59,9 @@ struct scheduler {
   std::uint32_t machine_count = 0;             // runtime threads that have a record and run goroutines
   std::uint32_t threads_coming = 0;            // asked of the template thread, not yet there
   std::int64_t coming_since = 0;               // since one of them has been the next to come
+  std::int64_t held_back_since = 0;            // what has not begun, for want of a thread (must_stay_free)
+  std::int64_t last_held_back = 0;
+  bool rested_in_vain = false;                 // an M, for long enough, and no thread has come
   std::uint32_t threads_ending = 0;            // in machine_count still, but they run nothing more
   std::uint32_t locked_idle = 0;               // Ms bound to a goroutine that is parked
   std::uint32_t stop_wait = 0;                 // Ps that have not stopped yet
@@ -122,8 +125,9 @@ inline void wake_p() noexcept {                // call after publishing work
   if (sched.idle.look().needs_waker()) [[unlikely]] wake_p_slow();
 }
 void wake_for_next(processor* pp) noexcept;    // the same for a G in run_next: learns whether waking pays
-void start_m(processor* pp, bool spinning) noexcept;     // pp is the caller's to give; no lock held
-void hand_off_p(processor* pp) noexcept;       // its M cannot go on with it
+// pp is the caller's to give; no lock held. `free_cpu`: of the caller, if it sleeps next.
+void start_m(processor* pp, bool spinning, std::int32_t free_cpu = -1) noexcept;
+void hand_off_p(processor* pp, std::int32_t free_cpu = -1) noexcept;   // its M cannot go on with it
 bool give_to_thread(processor* pp) noexcept;   // to one in wait_for_p_here(); false: there is none
 bool only_threads_wait(processor* pp, std::int64_t now) noexcept;   // under lock: nobody else wants a turn
 void begin_settling(machine* mp) noexcept;     // under lock: it has no P, is awake, and goes idle next
@@ -192,6 +196,7 @@ void run_safe_point(processor* pp) noexcept;             // the P's own M, or wh
 
 // ---- preempt.cpp (more for sysmon in preempt.hpp) ----
 bool thread_for(processor* pp) noexcept;       // some thread can take it over; false: one was asked for
+void pass_over(goroutine* gp) noexcept;        // that may not begin now
 bool must_stay_free(machine* mp) noexcept;     // it may not begin a goroutine now (only then has it others)
 
 // ---- lock_thread.cpp ----

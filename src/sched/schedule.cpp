@@ -50,7 +50,7 @@ void schedule(machine* mp) noexcept {
       continue;
     }
     if (!next.gp->is_started() && must_stay_free(mp)) {
-      submit_global(next.gp);
+      pass_over(next.gp);
       continue;
     }
     execute(mp, next.gp);
@@ -61,8 +61,7 @@ void acquire_p(machine* mp, processor* pp) noexcept {
   // [order] relaxed: the P is ours; others (dumps, sysmon, stops) check what they see otherwise
   WEFT_CHECK(mp->pp == nullptr && pp->mp.load(relaxed) == nullptr);
   mp->pp = pp;
-  mp->begins_left = mp->passed_over = 0;             // who is free has changed (must_stay_free)
-  mp->held_back_since = 0;
+  mp->begins_left = mp->passed_over = mp->rests = 0;  // who is free has changed (must_stay_free)
   pp->mp.store(mp, relaxed);
   pp->status.store(p_status::running, relaxed);
   mp->lease.hold(pp->id);

@@ -4,8 +4,8 @@
 // Such a thread runs on without a P when its call returns, until it next enters the runtime. That is legal
 // and short, as a rule; but a goroutine that computes then, while others wait for a P, would make more
 // threads busy than there are Ps. So sysmon keeps an eye on them: one whose CPU clock has moved, while no P
-// is idle, is sent the signal, once in a stay outside, if it still runs. In the handler it enters the
-// runtime, and waits for its turn.
+// is idle, or one is for want of a thread, is sent the signal, once in a stay outside, if it still runs. In
+// the handler it enters the runtime, and waits for its turn.
 #include <algorithm>
 
 #include "os/os.hpp"

@@ -24,7 +24,7 @@ constexpr std::int64_t us = 1'000, ms = 1'000'000, s = 1'000'000'000;
 constexpr std::int64_t sleep_min = 20 * us, sleep_max = 10 * ms;
 constexpr std::int64_t restless = 20 * ms;           // after it has taken a P: who gets it may block at once
 constexpr int idle_rounds_before_backoff = 50;
-constexpr int all_idle_rounds_before_deep_sleep = 150;   // 1.5 s: free stacks are given back after 0.5 s
+constexpr std::int64_t all_idle_before_deep_sleep = 1'500 * ms;   // free stacks are given back after 0.5 s
 constexpr std::int64_t scavenge_period = 100 * ms, scavenge_period_busy = 20 * ms;  // while something is left
 
 note sysmon_note;
@@ -34,8 +34,8 @@ atomic<bool> looking{false};                         // may have a P in hand (ta
 struct sysmon_state {
   std::int64_t delay = sleep_min;
   int idle_rounds = 0;
-  int all_idle_rounds = 0;
-  std::int64_t last_taken = 0;                       // a P, for good
+  std::int64_t all_idle_since = os::forever;
+  std::int64_t last_taken = 0;                       // a P, from an M that was blocked
   std::int64_t next_look = os::forever;              // when something is known to be due: it sleeps no longer
   std::int64_t last_trace = 0, last_procs = 0, last_scavenge = 0, last_machines = 0;
   std::int64_t machines_due = os::forever;           // when some may have to end
@@ -70,6 +70,8 @@ bool look_at(processor* pp, std::int64_t now, sysmon_state& m) noexcept {
 bool look_at_all(sysmon_state& m, std::int64_t now) noexcept {
   bool did = look_at_template(now), overdue = false;
   m.next_look = look_at_strays(now);
+  // [order] relaxed: a hint. Whether the template thread is blocked is to be seen soon
+  if (services.creating.load(relaxed) != 0) m.next_look = std::min(m.next_look, now + 1 * ms);
   const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
   for (std::uint32_t i = 0; i < n; ++i) {
     processor* pp = &sched.processors[i];
@@ -132,16 +134,17 @@ bool deep_sleep(sysmon_state& m) noexcept {
 void rest(sysmon_state& m) noexcept {
   // [order] relaxed: hints, seen a round later at worst
   const bool tracing = current_settings().schedtrace_ms > 0 && sched.running.load(relaxed);
-  m.all_idle_rounds = all_idle() ? m.all_idle_rounds + 1 : 0;
-  if (m.all_idle_rounds > all_idle_rounds_before_deep_sleep && m.delay == sleep_max && !tracing &&
+  const std::int64_t now = os::nanotime();
+  m.all_idle_since = all_idle() ? std::min(m.all_idle_since, now) : os::forever;
+  if (now - m.all_idle_since > all_idle_before_deep_sleep && m.delay == sleep_max && !tracing &&
       !services.scavenge_left.load(relaxed)) {
     if (!deep_sleep(m)) return;
-    m.all_idle_rounds = 0;
+    m.all_idle_since = os::forever;
     m.idle_rounds = 0;
     m.delay = sleep_min;
     return;
   }
-  const std::int64_t until_look = m.next_look == os::forever ? m.delay : m.next_look - os::nanotime();
+  const std::int64_t until_look = m.next_look == os::forever ? m.delay : m.next_look - now;
   os::sleep_ns(std::min(m.delay, std::max(until_look, sleep_min)));
 }
 
@@ -157,6 +160,7 @@ void sysmon_main(void*) noexcept {
     const std::int64_t now = os::nanotime();
     sched.coarse_now.store(now, relaxed);            // [order] relaxed: a coarse clock
     bool did = false;
+    m.next_look = os::forever;
     // [order] seq_cst: pairs with end_main() and settle_all(); acquire: with begin_world(). release: the P in
     // hand is where it belongs
     looking.store(true, seq_cst);

@@ -64,9 +64,12 @@ void join_machines(machine* mp) noexcept {
   mp->home = find_carried_home();
   watch_end_of_machine(mp);
   sanitizer::adopt_thread(mp->g0_fibre);
+  sanitizer::hb_release(&mp->home);
   locked hold(sched.lock);
   --sched.threads_coming;
   sched.coming_since = os::nanotime();
+  sched.last_held_back = 0;                          // another hold
+  sched.rested_in_vain = false;
   ++sched.machine_count;
   mp->gate.enter();
   // [order] relaxed: missed here, it is seen by find_runnable()

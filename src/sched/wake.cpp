@@ -42,8 +42,9 @@ machine* take_idle_m(bool& polls) noexcept {
 
 // The goroutine that waits in wait_for_p_here() on the thread where it must go on: no need of another M
 // that takes it out of the queue. Under lock; the P is the caller's.
-machine* take_waiting_thread(processor* pp, std::int32_t cpu = -1) noexcept {
-  goroutine* gp = sched.global.take_thread(cpu);
+machine* take_waiting_thread(processor* pp, std::int32_t free_cpu = -1) noexcept {
+  // With one P the other CPUs are idle, and the order counts more. [order] relaxed: a heuristic
+  goroutine* gp = sched.global.take_thread(sched.maxprocs.load(relaxed) > 1 ? free_cpu : -1);
   if (gp == nullptr) return nullptr;
   machine* mp = gp->bound;
   mp->waits_for_p = false;
@@ -118,7 +119,7 @@ void reset_spinning(machine* mp) noexcept {
   wake_p();                                          // there may be more: the last one wakes its successor
 }
 
-// The P goes to an idle M. If nobody is there, to the longest waiting of the threads that need a P (in the
+// The P goes to an idle M. If nobody is there, to one of the threads that have long waited for a P (in the
 // global queue); straight to it, too, when nobody but such threads waits. Or back to the idle list, for an M
 // that is just going idle and will look there (end_settling), or for a new one, which the template thread
 // makes: a free P never waits for a thread.
@@ -126,12 +127,9 @@ void reset_spinning(machine* mp) noexcept {
 // it slept: beside a busy one perhaps, for milliseconds, while another CPU is idle.
 // A ticket that found no M ends under the lock. Whoever saw it and woke nobody relies on a look that comes
 // later, by an M that goes idle, by the new M, by start_world(): each of them takes the lock after us.
-void start_m(processor* pp, bool spinning) noexcept {
+void start_m(processor* pp, bool spinning, std::int32_t free_cpu) noexcept {
   machine* mp = nullptr;
   bool polls = false, with_ticket = false;
-  // With one P the other CPU is idle, and the order counts more. [order] relaxed: a heuristic
-  const bool may_choose = sched.global.threads() != 0 && sched.maxprocs.load(relaxed) > 1;
-  const std::int32_t cpu = may_choose ? os::current_cpu() : -1;
   {
     locked hold(sched.lock);
     // [order] relaxed: missed here, find_runnable() sees it
@@ -139,11 +137,11 @@ void start_m(processor* pp, bool spinning) noexcept {
     if (sched.ended.load(relaxed)) {
       idle_put_p(pp);
     } else if (threads_first) {
-      mp = take_waiting_thread(pp, cpu);
+      mp = take_waiting_thread(pp, free_cpu);
     } else if ((mp = take_idle_m(polls)) != nullptr) {
       with_ticket = mp->spinning = spinning;
       leave_next_p(mp, pp);
-    } else if (sched.settling != 0 || (mp = take_waiting_thread(pp, cpu)) == nullptr) {
+    } else if (sched.settling != 0 || (mp = take_waiting_thread(pp, free_cpu)) == nullptr) {
       idle_put_p(pp);
     }
     // [order] relaxed: as above
@@ -175,9 +173,9 @@ bool end_settling(machine* mp) noexcept {
   return true;
 }
 
-void hand_off_p(processor* pp) noexcept {
+void hand_off_p(processor* pp, std::int32_t free_cpu) noexcept {
   if (!pp->queue.empty() || sched.global.size() != 0) {
-    start_m(pp, false);
+    start_m(pp, false, free_cpu);
     return;
   }
   bool start = false, spinning = false;
@@ -205,7 +203,7 @@ void hand_off_p(processor* pp) noexcept {
     return;
   }
   if (spinning) sched.idle.add_spinning();
-  start_m(pp, spinning);
+  start_m(pp, spinning, free_cpu);
 }
 
 void count_stopped(processor* pp) noexcept {

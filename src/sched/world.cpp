@@ -201,6 +201,7 @@ void clear_world() noexcept {
   sched.global.clear();
   sched.stackless = {};
   sched.without_stack.store(0, relaxed);             // [order] as above
+  sched.strays.store(0, relaxed);
   sched.idle_ps = {};
   sched.waiting_ps = {};
   sched.idle.reset();

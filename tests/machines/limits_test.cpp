@@ -53,6 +53,13 @@ TEST(limits, StraysShareThePWhileNoThreadComes) {
   EXPECT_LE(std::atoi(r.out.c_str()), 150) << r;
 }
 
+// But not for ever, if there is no other thread.
+TEST(limits, WhatHasNotBegunBeginsInTheEnd) {
+  const child_result r = run_program("late_threads", {"begins"});
+  EXPECT_EQ(r.exit_status, 0) << r;
+  EXPECT_EQ(r.out, "10\n") << r;
+}
+
 // The last M does not begin what may block it too: it stays free for the one that ticks.
 TEST(limits, OneMStaysFreeWhileNoThreadComes) {
   if (!interposed) GTEST_SKIP();

@@ -4,6 +4,8 @@
 //            many of eight got on at last
 //   strays   they were blocked, and compute without a P; and the P waits for a thread. Prints how many
 //            hundredths of a CPU they use
+//   begins   one computes for ever, and there may be one more thread: do others begin all the same? Prints
+//            how many of ten did
 //   ticks    eight goroutines at a time block, beside one that ticks; no threads for 10 ms. Prints how many
 //            hundredths of the ticks of that time came
 #include <dlfcn.h>
@@ -64,6 +66,21 @@ int loops() {
   all.wait();
   watcher.join();
   return moved;
+}
+
+int begins() {
+  const weft::wait_group all;
+  std::atomic<int> computing{0}, begun{0};
+  all.go([&computing] {
+    for (++computing; !stop;) {}
+  });
+  while (computing < 1) weft::this_goroutine::yield();
+  for (int i = 0; i < 10; ++i) all.go([&begun] { ++begun; });
+  for (int i = 0; i < 500 && begun < 10; ++i) weft::this_goroutine::sleep_for(10ms);
+  const int seen = begun;
+  stop = true;
+  all.wait();
+  return seen;
 }
 
 int ticks() {
@@ -145,5 +162,6 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* how, void
 
 int main(int, char** argv) {
   const std::string_view mode = argv[1];
-  std::printf("%d\n", weft::run({.maxprocs = 1}, mode == "loops" ? loops : mode == "ticks" ? ticks : strays));
+  const auto run = mode == "loops" ? loops : mode == "begins" ? begins : mode == "ticks" ? ticks : strays;
+  std::printf("%d\n", weft::run({.maxprocs = 1, .max_threads = mode == "begins" ? 2 : 0}, run));
 }

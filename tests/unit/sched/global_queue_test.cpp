@@ -106,23 +106,35 @@ TEST(global_queue, AThreadMayGoOutOfTurn) {
 
 TEST(global_queue, RatherAThreadThatStoodOnThisCpu) {
   global_queue q;
-  thread_waiting all[20];
-  for (int i = 0; i < 20; ++i) {
-    all[i].m.cpu = i == 0 || i == 19 ? 0 : 1;
+  thread_waiting all[8];
+  for (int i = 0; i < 8; ++i) {
+    all[i].m.cpu = i == 3 || i == 7 ? 0 : 1;
     q.push_thread(&all[i].m);
   }
   EXPECT_EQ(q.take_thread(), &all[0].g);             // any: in order
-  EXPECT_EQ(q.take_thread(0), &all[1].g);            // the one on CPU 0 is too far behind
+  EXPECT_EQ(q.take_thread(0), &all[3].g);
+  EXPECT_EQ(q.take_thread(0), &all[1].g);            // the other one is in the second half
   EXPECT_EQ(q.take_thread(1), &all[2].g);
-  EXPECT_EQ(q.take_thread(2), &all[3].g);            // none stood there
-  EXPECT_EQ(q.take_thread(0), &all[19].g);
-  EXPECT_EQ(q.threads(), 15u);
+  EXPECT_EQ(q.take_thread(2), &all[4].g);            // none stood there
+  EXPECT_EQ(q.take_thread(0), &all[5].g);
+  EXPECT_EQ(q.threads(), 2u);
+}
+
+// Who stops pushes itself, and then gives its P away: with few of them it must not be its own successor.
+TEST(global_queue, TheLastOfTheThreadsIsNotTaken) {
+  global_queue q;
+  thread_waiting first, last;
+  first.m.cpu = 1;
+  last.m.cpu = 0;
+  q.push_thread(&first.m);
+  q.push_thread(&last.m);
+  EXPECT_EQ(q.take_thread(0), &first.g);
 }
 
 // Else the first would starve where one P never leaves the others' CPU.
 TEST(global_queue, TheFirstThreadIsPassedByEightTimes) {
   global_queue q;
-  thread_waiting first, others[9];
+  thread_waiting first, others[20];
   first.m.cpu = 1;
   q.push_thread(&first.m);
   for (auto& t : others) {
@@ -132,7 +144,7 @@ TEST(global_queue, TheFirstThreadIsPassedByEightTimes) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(q.take_thread(0), &others[i].g);
   EXPECT_EQ(q.take_thread(0), &first.g);
   EXPECT_EQ(q.take_thread(0), &others[8].g);
-  EXPECT_EQ(q.size(), 0u);
+  EXPECT_EQ(q.size(), 11u);
 }
 
 TEST(global_queue, OneOfTheThreadsMayBeTakenOut) {

@@ -81,6 +81,14 @@ std::int64_t next_end(processor* pp, std::int64_t now) noexcept {
   return is_kept_waiting() ? std::min(next, pp->seen_stay.since + early_slice) : next;
 }
 
+// Since the first time it was asked, in this stay. One that waits for a CPU, or in the kernel, is not
+// interrupted: it would come back to stop, and its P would go from thread to thread with nothing done.
+bool has_run(const machine* mp, stay_outside& stay) noexcept {
+  const std::int64_t used = os::thread_cpu_time(mp->thread_id);
+  if (stay.cpu_time_asked < 0) stay.cpu_time_asked = used;
+  return used != stay.cpu_time_asked;
+}
+
 // Its slice is over and it has been asked.
 std::int64_t press(processor* pp, std::int64_t now, bool stands) noexcept {
   // [order] relaxed: a hint; set again if it is missed
@@ -97,6 +105,7 @@ std::int64_t press(processor* pp, std::int64_t now, bool stands) noexcept {
   const std::int64_t patient_until = std::max(stay.since, pp->slice_ended) + patience;
   if (now < patient_until) return patient_until;
   const bool forks = pp->seen_m->in_fork.load(relaxed);   // [order] relaxed: a hint. It would not stop
+  if (!forks && !has_run(pp->seen_m, stay)) return now + patience;
   if (stay.interrupted == 0 && may_interrupt() && !forks) {
     if (thread_for(pp)) interrupt(pp->seen_m, stay, now);
   } else if ((forks || now - stay.interrupted >= slice_length()) && thread_for(pp)) {
@@ -165,6 +174,7 @@ outcome preempt(processor* pp, std::int64_t now, bool stands) noexcept {
   if (!is_over(pp, now, stands)) return {false, next_end(pp, now)};
   pp->slice_ended = now;
   ask(pp);
+  if (stands) has_run(pp->seen_m, pp->seen_stay);
   return {is_kept_waiting() || now - pp->seen_when < slice_length(), now + patience};
 }
 

@@ -42,6 +42,7 @@ struct scheduler {
   atomic<std::uint32_t> threads_parked{0};     // foreign threads asleep in a park
   atomic<std::uint32_t> threads_stopped{0};    // in wait_for_p_here(), for their goroutine's next turn
   atomic<std::uint32_t> strays{0};             // Ms that have lost their P to a long call (strays.cpp)
+  atomic<bool> only_strays_come{false};        // at the limit of threads, to an idle P with work
   atomic<std::uint32_t> without_stack{0};      // goroutines that could not start for want of a stack
   processor* processors = nullptr;             // [0, maxprocs); address space for the most, reserved once
 

@@ -78,7 +78,8 @@ bool look_at_all(sysmon_state& m, std::int64_t now) noexcept {
     did |= look_at(pp, now, m);
     overdue |= pp->timers.earliest() <= now;
   }
-  if (overdue && !sched.polling.load(relaxed)) wake_p();   // [order] relaxed: seen a round later at worst
+  // [order] relaxed, both: seen a round later at worst
+  if ((overdue && !sched.polling.load(relaxed)) || sched.only_strays_come.exchange(false, relaxed)) wake_p();
   if (exiting.load(relaxed)) did |= let_go_stopped();      // [order] relaxed: seen a round later at worst
   return did | watch(now);
 }
@@ -112,7 +113,7 @@ bool all_idle() noexcept {
   if (!sched.running.load(relaxed)) return true;
   if (sched.idle.look().idle_processors() != sched.maxprocs.load(relaxed)) return false;
   locked hold(sched.lock);
-  return sched.threads_coming == 0;
+  return sched.threads_coming == 0 && !sched.only_strays_come.load(relaxed);
 }
 
 // Nothing runs: sleep until an idle P is taken. Dekker with wake_sysmon(): flag, heavy barrier, look again.

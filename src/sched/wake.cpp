@@ -53,11 +53,25 @@ machine* take_waiting_thread(processor* pp, std::int32_t free_cpu = -1) noexcept
   return mp;
 }
 
+// Under lock: some M computes without a P, and will come for one.
+bool a_stray_runs() noexcept {
+  for (const machine* mp = sched.all_ms; mp != nullptr; mp = mp->next_machine) {
+    const bool without_p = mp->lease.look().state() == lease_state::taken;
+    if (without_p && mp->thread_id != 0 && os::thread_is_running(mp->thread_id)) return true;
+  }
+  return false;
+}
+
 // Under lock, with the P in the idle list and no M for it. As long as another P has one, and be it for a
-// computation, that will come to what is queued; when it blocks somebody looks again.
+// computation, that will come to what is queued; when it blocks somebody looks again. If only a stray will
+// come, sysmon does.
 bool nobody_will_come() noexcept {
   // [order] relaxed: only a stop changes it, and then no P is idle
-  return sched.threads_coming == 0 && sched.idle.look().idle_processors() == sched.maxprocs.load(relaxed);
+  if (sched.threads_coming != 0 || sched.idle.look().idle_processors() != sched.maxprocs.load(relaxed))
+    return false;
+  const bool busy = a_stray_runs();
+  sched.only_strays_come.store(busy, relaxed);       // [order] relaxed: sysmon sees it a round later
+  return !busy;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // deadlock.cpp — all goroutines are asleep and nothing can wake them.
 //
-// Looked at when an M goes idle (under sched.lock), when one's thread ends, and when a foreign thread parks.
+// Looked at when an M goes idle (under sched.lock), when one's thread ends, when a foreign thread parks, and
+// once more when all has been quiet for long (sysmon): a foreign thread may have ended, or one of ours have
+// taken its time to.
 // It is a deadlock when
 //   no M runs or is about to come, no goroutine is queued, no timer may fire, the helper thread has nothing
 //   to do, no goroutine waits for the kernel, and

@@ -123,6 +123,7 @@ bool deep_sleep(sysmon_state& m) noexcept {
   heavy_barrier();
   // [order] relaxed: set by the helper long ago
   const bool nap = services.trim_later.load(relaxed);
+  if (all_idle()) look_for_deadlock();
   const std::int64_t now = os::nanotime();
   m.machines_due = end_idle_machines(now);           // what goes idle later has taken a P before
   const std::int64_t until = std::min(nap ? now + 5 * s : os::forever, m.machines_due);

@@ -52,6 +52,9 @@ TEST(crash_test, DeadlockAfterLocked) {
   for (int i = 0; i < 10; ++i) expect_start(crash("deadlock_after_locked"), all_asleep);
 }
 
+// Not Go's: while a foreign thread runs it might still send; sysmon looks when all has been quiet for long.
+TEST(crash_test, DeadlockAfterAThread) { expect_start(crash("deadlock_after_thread"), all_asleep); }
+
 TEST(crash_test, MutexDeadlock) {   // not Go's: a lock instead of a channel
   child_result r = crash("mutex_deadlock");
   expect_start(r, all_asleep);

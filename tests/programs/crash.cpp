@@ -9,6 +9,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "weft/chan.hpp"
 #include "weft/go.hpp"
@@ -50,6 +51,11 @@ void locked_deadlock() {
 void deadlock_after_locked() {
   for (int i = 0; i < 4; ++i)
     go(weft::attrs{.locked = true}, [] { self::sleep_for(std::chrono::milliseconds(1)); });
+  wait_for_ever();
+}
+// Nothing happens any more in Weft when it ends.
+void deadlock_after_thread() {
+  std::thread([] { usleep(100'000); }).detach();
   wait_for_ever();
 }
 void locked_deadlock_2() {
@@ -312,6 +318,7 @@ struct { const char* name; void (*run)(); } const cases[] = {
     {"locked_deadlock", locked_deadlock},
     {"locked_deadlock_2", locked_deadlock_2},
     {"deadlock_after_locked", deadlock_after_locked},
+    {"deadlock_after_thread", deadlock_after_thread},
     {"many_deadlock", many_deadlock},
     {"mutex_deadlock", mutex_deadlock},
     {"goexit_deadlock", goexit_deadlock},

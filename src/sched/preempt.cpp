@@ -5,7 +5,7 @@
 //     │
 //   over         the attention bit and the mark are set: the next crossing of the gate answers (leave_slow,
 //     │          leave_parking_slow), and so does the next switch
-//     │ 200 us in the same stay outside, and the P has a thread to go to
+//     │ 200 us in the same stay outside, it has run in them, and the P has a thread to go to
 //   interrupted  SIGURG: the handler crosses the gate in its place
 //     │ a slice later still the same stay: the signal is blocked, or the thread stands in the kernel
 //   claimed      the P goes on without it (retake.cpp); it is a stray

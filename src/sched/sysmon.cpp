@@ -9,7 +9,7 @@
 //                beside an idle P; a P whose slice is over (preempt.cpp); an overdue timer; threads that run
 //                without a P (strays.cpp); whether anything is scheduled at all (watchdog.cpp)
 //   sometimes    schedtrace, the number of CPUs (1 s), the scavenger (100 ms): wakes the helper; Ms that
-//                nobody has needed for long (1 s)
+//                nobody has needed for long (1 s); before a deep sleep, whether all goroutines are asleep
 #include <algorithm>
 
 #include "os/os.hpp"

@@ -53,7 +53,9 @@ slab* slab_of(goroutine* gp) noexcept {
   return reinterpret_cast<slab*>(reinterpret_cast<std::uintptr_t>(gp) & ~(slab_bytes - 1));
 }
 
-slab* new_slab() noexcept {                          // under lock
+// Not under the lock: the first touch of a huge page took 0.3 to 2 ms, and whoever ends a goroutine meanwhile
+// must not wait for that. Two Ps that need a slab at once make two.
+slab* new_slab() noexcept {
   auto* p = static_cast<std::byte*>(os::allocate_pages(2 * slab_bytes));
   if (p == nullptr) return nullptr;
   const auto address = reinterpret_cast<std::uintptr_t>(p);
@@ -61,13 +63,10 @@ slab* new_slab() noexcept {                          // under lock
   if (start != p) os::free_pages(p, static_cast<std::size_t>(start - p));
   const auto tail = static_cast<std::size_t>(p + 2 * slab_bytes - (start + slab_bytes));
   if (tail != 0) os::free_pages(start + slab_bytes, tail);
-  slab* first = blocks.all.load(relaxed);            // [order] relaxed: under the lock
-  // A program with few goroutines keeps small pages.
-  if (first != nullptr) os::advise_huge(start, slab_bytes, true);
+  // A program with few goroutines keeps small pages. [order] relaxed: only whether there is one
+  if (blocks.all.load(relaxed) != nullptr) os::advise_huge(start, slab_bytes, true);
   sanitizer::stack_root(start, slab_bytes, true);    // a closure may be named by its block alone
-  auto* s = ::new (start) slab{first, nullptr, false, 0, 0, {}, {}};
-  blocks.all.store(s, release);                      // [order] release: for_each_goroutine takes no lock
-  return s;
+  return ::new (start) slab{nullptr, nullptr, false, 0, 0, {}, {}};
 }
 
 void make_usable(slab* s) noexcept {                 // under lock
@@ -77,12 +76,15 @@ void make_usable(slab* s) noexcept {                 // under lock
   blocks.usable = s;
 }
 
-goroutine* take_from_slabs() noexcept {              // under lock
+void add_slab(slab* s) noexcept {                    // under lock
+  s->next_slab = blocks.all.load(relaxed);           // [order] relaxed: under the lock
+  blocks.all.store(s, release);                      // [order] release: for_each_goroutine takes no lock
+  make_usable(s);
+}
+
+goroutine* take_from_slabs() noexcept {              // under lock; null: it takes a new slab
   slab* s = blocks.usable;
-  if (s == nullptr) {
-    if ((s = new_slab()) == nullptr) return nullptr;
-    make_usable(s);
-  }
+  if (s == nullptr) return nullptr;
   goroutine* gp;
   if (s->free_count != 0) {
     const std::uint32_t i = s->free.lowest(s->no_free_below);
@@ -111,6 +113,22 @@ void return_to_slab(goroutine* gp) noexcept {        // under lock
   make_usable(s);
 }
 
+// Up to `most` of them; none: out of memory.
+std::uint32_t take_blocks(goroutine** out, std::uint32_t most) noexcept {
+  for (;;) {
+    {
+      locked hold(blocks.lock);
+      std::uint32_t n = 0;
+      while (n < most && (out[n] = take_from_slabs()) != nullptr) ++n;
+      if (n != 0) return n;
+    }
+    slab* s = new_slab();
+    if (s == nullptr) return 0;
+    locked hold(blocks.lock);
+    add_slab(s);
+  }
+}
+
 // The lines that a birth writes.
 void prefetch_birth(goroutine* gp) noexcept {
   __builtin_prefetch(gp, 1);
@@ -119,12 +137,7 @@ void prefetch_birth(goroutine* gp) noexcept {
 }
 
 void refill(goroutine_cache& cache) noexcept {
-  locked hold(blocks.lock);
-  while (cache.count < cache_batch) {
-    goroutine* gp = take_from_slabs();
-    if (gp == nullptr) break;
-    cache.push(gp);
-  }
+  cache.count = take_blocks(cache.blocks, cache_batch);
   std::reverse(cache.blocks, cache.blocks + cache.count);   // popped from the end: in order of address
 }
 
@@ -142,8 +155,8 @@ void spill(goroutine_cache& cache) noexcept {
 
 goroutine* take_goroutine(processor* pp) noexcept {
   if (pp == nullptr) {
-    locked hold(blocks.lock);
-    return take_from_slabs();
+    goroutine* gp;
+    return take_blocks(&gp, 1) != 0 ? gp : nullptr;
   }
   constexpr std::uint32_t ahead = 3;
   goroutine_cache& cache = pp->free_goroutines;
@@ -195,7 +208,7 @@ std::int64_t live_goroutines() noexcept {
 }
 
 void for_each_goroutine(void (*f)(goroutine*, void*), void* arg) noexcept {
-  // [order] acquire: pairs with new_slab() and take_from_slabs(): what is counted has been constructed
+  // [order] acquire: pairs with add_slab() and take_from_slabs(): what is counted has been constructed
   for (slab* s = blocks.all.load(acquire); s != nullptr; s = s->next_slab) {
     const std::uint32_t n = s->carved.load(acquire);
     for (std::uint32_t i = 0; i < n; ++i) f(s->block(i), arg);

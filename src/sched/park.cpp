@@ -127,6 +127,7 @@ void park_for_ever(wait_reason reason) noexcept {
 [[gnu::noinline]] static bool spill_local(processor* pp, goroutine* gp) noexcept {
   goroutine* half[run_queue::spilled];
   if (!pp->queue.spill(gp, half)) return false;      // a thief made room
+  end_slice_for_timers(pp);
   locked hold(sched.lock);
   sched.global.push_back(half, run_queue::spilled);
   return true;

@@ -67,11 +67,6 @@ bool is_over(processor* pp, std::int64_t now, bool stands) noexcept {
   return pp->timers.earliest() <= now && sched.idle.look().idle_processors() == 0;
 }
 
-void ask(processor* pp) noexcept {
-  pp->attention.fetch_or(attend_slice, release);     // [order] release: pairs with attend()
-  if (machine* mp = pp->mp.load(relaxed)) mp->mark.store(1, relaxed);   // [order] relaxed: a request
-}
-
 // When its slice may be over, or a timer of its due that it does not come to.
 std::int64_t next_end(processor* pp, std::int64_t now) noexcept {
   std::int64_t next = somebody_has_work() ? pp->seen_when + slice_length() : os::forever;
@@ -98,7 +93,7 @@ std::int64_t press(processor* pp, std::int64_t now, bool stands) noexcept {
     return next_end(pp, now);
   }
   if (!stands) {
-    ask(pp);
+    end_slice(pp);
     return now + patience;
   }
   stay_outside& stay = pp->seen_stay;
@@ -132,6 +127,11 @@ void on_interrupt(os::interrupt_for what, const void* context) noexcept {
 }
 
 }  // namespace
+
+void end_slice(processor* pp) noexcept {
+  pp->attention.fetch_or(attend_slice, release);     // [order] release: pairs with attend()
+  if (machine* mp = pp->mp.load(relaxed)) mp->mark.store(1, relaxed);   // [order] relaxed: a request
+}
 
 // What TSan does with a signal is to deliver it at the next call of libc, and a loop has none.
 bool has_signals() noexcept { return !sanitizer::thread && !current_settings().asyncpreemptoff; }
@@ -173,7 +173,7 @@ outcome preempt(processor* pp, std::int64_t now, bool stands) noexcept {
   if (pp->slice_ended != 0) return {false, press(pp, now, stands)};
   if (!is_over(pp, now, stands)) return {false, next_end(pp, now)};
   pp->slice_ended = now;
-  ask(pp);
+  end_slice(pp);
   if (stands) has_run(pp->seen_m, pp->seen_stay);
   return {is_kept_waiting() || now - pp->seen_when < slice_length(), now + patience};
 }

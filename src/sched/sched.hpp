@@ -196,6 +196,7 @@ void for_each_p(void (*f)(processor*)) noexcept;         // once on each P, at a
 void run_safe_point(processor* pp) noexcept;             // the P's own M, or whoever claimed the P
 
 // ---- preempt.cpp (more for sysmon in preempt.hpp) ----
+void end_slice(processor* pp) noexcept;        // a request: the next crossing or switch answers
 bool thread_for(processor* pp) noexcept;       // some thread can take it over; false: one was asked for
 void pass_over(goroutine* gp) noexcept;        // that may not begin now
 bool must_stay_free(machine* mp) noexcept;     // it may not begin a goroutine now (only then has it others)
@@ -243,6 +244,7 @@ inline bool stays_with_trimmer(goroutine* gp) noexcept {
 std::int64_t run_timers(processor* pp, std::int64_t now) noexcept;   // fires what is due; the next instant
 void wake_poller(std::int64_t when) noexcept;  // the M in the poller must wake by then
 bool watch_timers(processor* pp) noexcept;     // true when one is due; sees to it that somebody watches
+void end_slice_for_timers(processor* pp) noexcept;   // who floods its ring does not come to its timers
 
 // ---- deadlock.cpp ----
 void check_dead() noexcept;                    // under lock: an M has gone idle, or its thread ends

@@ -125,6 +125,36 @@ TEST(preempt, AnAnswerToAThreadDoesNotWaitForWholeSlices) {
   });
 }
 
+// It makes calls all the time, and floods its ring. A timer that is due waits for half a millisecond of that,
+// not for the end of the slice.
+TEST(preempt, WhoStartsGoroutinesAllTheTimeLeavesTimeForASleeper) {
+  weft_test::with_procs(1, [] {
+    using clock = std::chrono::steady_clock;
+    std::atomic<bool> stop{false};
+    weft::wait_group all;
+    all.add(1);
+    weft::go([&] {
+      while (!stop.load()) weft::this_goroutine::sleep_for(1ms);
+      all.done();
+    });
+    clock::duration here{};
+    int turns = 1;
+    for (auto last = clock::now(); here < 100ms;) {
+      all.add(1);
+      weft::go([&all] { all.done(); });
+      const auto now = clock::now();
+      if (now - last > 300us)
+        ++turns;                                     // others have run
+      else
+        here += now - last;
+      last = now;
+    }
+    stop = true;
+    all.wait();
+    EXPECT_GT(turns, 45);                            // 105; 24 with whole slices
+  });
+}
+
 // The signal cannot reach it: the processor is claimed.
 TEST(preempt, ALoopThatBlocksTheSignal) {
   for_each_procs([](int procs) {

@@ -54,11 +54,19 @@ struct global_batch {
   goroutine* gs[global_batch_max];
 };
 
+// For threads in the queue, which wake best where they stood; negative: it does not matter, since there are
+// none, or idle CPUs.
+std::int32_t cpu_that_counts() noexcept {
+  // [order] relaxed: it cannot change while we have a P
+  if (sched.global.threads() == 0 || sched.maxprocs.load(relaxed) == 1) return -1;
+  return sched.idle.look().idle_processors() == 0 ? os::current_cpu() : -1;
+}
+
 void take_global(global_batch& batch, std::uint32_t max) noexcept {   // under lock
   const std::uint32_t size = sched.global.size();
   // [order] relaxed: it cannot change while we have a P
   const std::uint32_t n = std::min({max, size, size / sched.maxprocs.load(relaxed) + 1});
-  batch.count = sched.global.take(batch.gs, n);
+  batch.count = sched.global.take(batch.gs, n, cpu_that_counts());
 }
 
 // The first is for us to run. Until the others are in the ring nobody sees them, nor did anybody see what a

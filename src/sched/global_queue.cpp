@@ -11,6 +11,7 @@ namespace weft::inline v0::rt {
 namespace {
 
 constexpr std::size_t piece_bytes = 64 << 10;        // memory for chunks comes in pieces of this
+constexpr std::uint32_t most_passed_by = 8, most_looks = 16;
 
 }  // namespace
 
@@ -85,12 +86,16 @@ std::uint32_t global_queue::take_plain(goroutine** into, std::uint32_t n) noexce
   return got;
 }
 
-std::uint32_t global_queue::take(goroutine** into, std::uint32_t n) noexcept {
+std::uint32_t global_queue::take(goroutine** into, std::uint32_t n, std::int32_t cpu) noexcept {
   if (first_thread_ == nullptr || n == 0) return take_plain(into, n);
   // How many came before it. Signed: push_front() may have put some in front of everybody.
   const auto ahead = static_cast<std::int64_t>(first_thread_->place - taken_);
   if (ahead > 0) return take_plain(into, ahead < n ? static_cast<std::uint32_t>(ahead) : n);
-  into[0] = take_thread();
+  if (may_pass_by_first(cpu) && (n == 1 || size() != threads()) && !some_stood_on(cpu).found) {
+    ++first_thread_->passed_by;
+    return take_plain(into, n);
+  }
+  into[0] = take_thread(cpu);
   return 1;
 }
 
@@ -114,21 +119,25 @@ machine* global_queue::unlink_thread(machine* before) noexcept {
   return mp;
 }
 
+bool global_queue::may_pass_by_first(std::int32_t cpu) const noexcept {
+  return cpu >= 0 && first_thread_->cpu != cpu && first_thread_->passed_by < most_passed_by;
+}
+
+// Out of the first half only, so that nobody has more than twice his share.
+global_queue::thread_place global_queue::some_stood_on(std::int32_t cpu) const noexcept {
+  const std::uint32_t looks = std::min(threads() / 2, most_looks);
+  machine* before = first_thread_;
+  for (std::uint32_t i = 1; i < looks; ++i, before = before->link)
+    if (before->link->cpu == cpu) return {before, true};
+  return {};
+}
+
 goroutine* global_queue::take_thread(std::int32_t cpu) noexcept {
-  constexpr std::uint32_t most_passed_by = 8, most_looks = 16;
   if (first_thread_ == nullptr) return nullptr;
-  machine* before = nullptr;
-  machine* at = first_thread_;
-  if (cpu >= 0 && at->passed_by < most_passed_by) {
-    const std::uint32_t looks = std::min(threads() / 2, most_looks);
-    for (std::uint32_t i = 1; at->cpu != cpu && i < looks; ++i) {
-      before = at;
-      at = at->link;
-    }
-    if (at->cpu != cpu) before = nullptr;
-  }
-  if (before != nullptr) ++first_thread_->passed_by;
-  return unlink_thread(before)->current;
+  thread_place at;
+  if (may_pass_by_first(cpu)) at = some_stood_on(cpu);
+  if (at.found) ++first_thread_->passed_by;
+  return unlink_thread(at.before)->current;
 }
 
 bool global_queue::remove_thread(machine* mp) noexcept {

@@ -31,14 +31,15 @@ class global_queue {
   void push_back(goroutine* const* gs, std::uint32_t n) noexcept;
   void push_front(goroutine* const* gs, std::uint32_t n) noexcept;     // gs[0] becomes the first
   // At most n of the longest waiting, in order; fewer where a thread is among them (I2). How many.
-  std::uint32_t take(goroutine** into, std::uint32_t n) noexcept;
+  // `cpu`: of the caller, who sleeps next if it is a thread. One that stood elsewhere is left to somebody
+  // there, eight times, while there are others to take; and by who wants only one always: he comes back.
+  std::uint32_t take(goroutine** into, std::uint32_t n, std::int32_t cpu = -1) noexcept;
   void clear() noexcept;
 
   void push_thread(machine* mp) noexcept;                              // its current goroutine waits for a P
   machine* take_thread_if(bool (*)(machine*) noexcept) noexcept;       // the longest waiting of those
   // The longest waiting one, but rather one that stood on this CPU: where it stood the kernel wakes it, and
-  // another CPU may be busy with another M for a tick. Out of the first half only, so nobody has more than
-  // twice his share. Null: none waits.
+  // another CPU may be busy with another M for a tick. Null: none waits.
   goroutine* take_thread(std::int32_t cpu = -1) noexcept;
   bool remove_thread(machine* mp) noexcept;                            // this one, if it is there
   // [order] relaxed: exact under the lock only
@@ -51,9 +52,15 @@ class global_queue {
     std::uint32_t begin = 0, end = 0;
     goroutine* gs[capacity];
   };
+  struct thread_place {
+    machine* before = nullptr;                                         // in the list; null: the first
+    bool found = false;
+  };
   chunk* new_chunk() noexcept;                                         // null: no memory
   void drop_front() noexcept;
   std::uint32_t take_plain(goroutine** into, std::uint32_t n) noexcept;
+  bool may_pass_by_first(std::int32_t cpu) const noexcept;
+  thread_place some_stood_on(std::int32_t cpu) const noexcept;
   machine* unlink_thread(machine* before) noexcept;
   bool put_back(goroutine* gp) noexcept;
   bool put_front(goroutine* gp) noexcept;

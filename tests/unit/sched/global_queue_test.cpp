@@ -120,6 +120,39 @@ TEST(global_queue, RatherAThreadThatStoodOnThisCpu) {
   EXPECT_EQ(q.threads(), 2u);
 }
 
+// The M there takes it. Others are taken instead, eight times; who wants only one takes none.
+TEST(global_queue, AThreadIsLeftToItsCpuForAWhile) {
+  global_queue q;
+  goroutine others[8];
+  thread_waiting t;
+  t.m.cpu = 1;
+  q.push_thread(&t.m);
+  goroutine* got[4];
+  for (int i = 0; i < 4; ++i) {
+    q.push_back(&others[i]);
+    ASSERT_EQ(q.take(got, 4, 0), 1u);
+    EXPECT_EQ(got[0], &others[i]);
+  }
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(q.take(got, 1, 0), 0u);
+  q.push_back(&others[4]);
+  ASSERT_EQ(q.take(got, 4, 0), 1u);                  // the ninth time
+  EXPECT_EQ(got[0], &t.g);
+}
+
+TEST(global_queue, AThreadIsTakenWhereItStoodOrByWhoHasNothingElse) {
+  for (const int cpu : {-1, 0, 1}) {                 // of the caller; negative: any
+    global_queue q;
+    goroutine other;
+    thread_waiting t;
+    t.m.cpu = 1;
+    q.push_thread(&t.m);
+    if (cpu != 0) q.push_back(&other);
+    goroutine* got[4];
+    ASSERT_EQ(q.take(got, 4, cpu), 1u);
+    EXPECT_EQ(got[0], &t.g);
+  }
+}
+
 // Who stops pushes itself, and then gives its P away: with few of them it must not be its own successor.
 TEST(global_queue, TheLastOfTheThreadsIsNotTaken) {
   global_queue q;

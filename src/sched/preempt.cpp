@@ -85,28 +85,29 @@ bool has_run(const machine* mp, stay_outside& stay) noexcept {
 }
 
 // Its slice is over and it has been asked.
-std::int64_t press(processor* pp, std::int64_t now, bool stands) noexcept {
+outcome press(processor* pp, std::int64_t now, bool stands) noexcept {
   // [order] relaxed: a hint; set again if it is missed
   if ((pp->attention.load(relaxed) & attend_slice) == 0) {   // nobody waits any more
     pp->slice_ended = 0;
     pp->seen_when = now;
-    return next_end(pp, now);
+    return {false, next_end(pp, now)};
   }
   if (!stands) {
     end_slice(pp);
-    return now + patience;
+    return {false, now + patience};
   }
   stay_outside& stay = pp->seen_stay;
   const std::int64_t patient_until = std::max(stay.since, pp->slice_ended) + patience;
-  if (now < patient_until) return patient_until;
+  if (now < patient_until) return {false, patient_until};
   const bool forks = pp->seen_m->in_fork.load(relaxed);   // [order] relaxed: a hint. It would not stop
-  if (!forks && !has_run(pp->seen_m, stay)) return now + patience;
+  if (!forks && !has_run(pp->seen_m, stay)) return {false, now + patience};
+  bool took = false;
   if (stay.interrupted == 0 && may_interrupt() && !forks) {
     if (thread_for(pp)) interrupt(pp->seen_m, stay, now);
   } else if ((forks || now - stay.interrupted >= slice_length()) && thread_for(pp)) {
-    take_for_good(pp->seen_m, stay.gate, false);
+    took = take_for_good(pp->seen_m, stay.gate, false);
   }
-  return now + patience;
+  return {took, now + patience, took};
 }
 
 void on_interrupt(os::interrupt_for what, const void* context) noexcept {
@@ -170,7 +171,7 @@ outcome preempt(processor* pp, std::int64_t now, bool stands) noexcept {
     pp->seen_when = now;
     pp->slice_ended = 0;
   }
-  if (pp->slice_ended != 0) return {false, press(pp, now, stands)};
+  if (pp->slice_ended != 0) return press(pp, now, stands);
   if (!is_over(pp, now, stands)) return {false, next_end(pp, now)};
   pp->slice_ended = now;
   end_slice(pp);

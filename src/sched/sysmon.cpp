@@ -35,7 +35,7 @@ struct sysmon_state {
   std::int64_t delay = sleep_min;
   int idle_rounds = 0;
   std::int64_t all_idle_since = os::forever;
-  std::int64_t last_taken = 0;                       // a P, from an M that was blocked
+  std::int64_t last_taken = 0;                       // a P, from an M that was blocked or did not stop
   std::int64_t next_look = os::forever;              // when something is known to be due: it sleeps no longer
   std::int64_t last_trace = 0, last_procs = 0, last_scavenge = 0, last_machines = 0;
   std::int64_t machines_due = os::forever;           // when some may have to end
@@ -64,6 +64,7 @@ bool look_at(processor* pp, std::int64_t now, sysmon_state& m) noexcept {
   }
   const outcome slice = preempt(pp, now, stands);
   m.next_look = std::min(m.next_look, slice.next_look);
+  if (slice.took) m.last_taken = now;
   return slice.did;
 }
 

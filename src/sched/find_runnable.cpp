@@ -62,11 +62,12 @@ std::int32_t cpu_that_counts() noexcept {
   return sched.idle.look().idle_processors() == 0 ? os::current_cpu() : -1;
 }
 
-void take_global(global_batch& batch, std::uint32_t max) noexcept {   // under lock
+// Under lock. `again`: if there is none to be had now, the caller looks here once more before he is idle.
+void take_global(global_batch& batch, std::uint32_t max, bool again) noexcept {
   const std::uint32_t size = sched.global.size();
   // [order] relaxed: it cannot change while we have a P
   const std::uint32_t n = std::min({max, size, size / sched.maxprocs.load(relaxed) + 1});
-  batch.count = sched.global.take(batch.gs, n, cpu_that_counts());
+  batch.count = sched.global.take(batch.gs, n, cpu_that_counts(), again);
 }
 
 // The first is for us to run. Until the others are in the ring nobody sees them, nor did anybody see what a
@@ -88,7 +89,7 @@ goroutine* get_global(processor* pp, std::uint32_t max) noexcept {
   global_batch batch;
   {
     locked hold(sched.lock);
-    take_global(batch, max);
+    take_global(batch, max, true);
   }
   return admit(pp, batch);
 }
@@ -107,7 +108,7 @@ goroutine* end_turn(processor* pp) noexcept {
   {
     locked hold(sched.lock);
     sched.global.push_back(ring, n);
-    take_global(batch, global_batch_max);
+    take_global(batch, global_batch_max, false);
   }
   return admit(pp, batch);
 }
@@ -150,7 +151,7 @@ bool give_up_p(machine* mp, runnable& found) noexcept {
   {
     locked hold(sched.lock);
     if (pp->attention.load(relaxed) & attend_stop) return true;        // [order] relaxed: set under the lock
-    take_global(batch, global_batch_max);
+    take_global(batch, global_batch_max, false);
     if (batch.count == 0) {
       release_p(mp);
       idle_put_p(pp);
@@ -298,7 +299,7 @@ runnable find_runnable(machine* mp) noexcept {
       mp->picked = nullptr;
       return {gp, true};                             // take_next() has counted its slice, if it begins one
     }
-    std::int64_t now = 0, poll_until = os::forever;
+    std::int64_t now = 0;
     if (pp->timers.earliest() != os::forever) {
       now = os::nanotime();
       run_timers(pp, now);
@@ -319,7 +320,7 @@ runnable find_runnable(machine* mp) noexcept {
     }
     if (may_spin(mp)) {
       start_spinning(mp);
-      const stolen s = steal_work(mp, now, poll_until);
+      const stolen s = steal_work(mp, now);
       if (s.gp != nullptr) return {s.gp, s.inherits_slice};
       if (s.look_again) continue;
     }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t piece_bytes = 64 << 10;        // memory for chunks comes in pieces of this
 constexpr std::uint32_t most_passed_by = 8, most_looks = 16;
+constexpr std::int64_t most_ahead = 512;             // of those behind a thread, before nobody passes it by
 
 }  // namespace
 
@@ -86,12 +87,13 @@ std::uint32_t global_queue::take_plain(goroutine** into, std::uint32_t n) noexce
   return got;
 }
 
-std::uint32_t global_queue::take(goroutine** into, std::uint32_t n, std::int32_t cpu) noexcept {
+std::uint32_t global_queue::take(goroutine** into, std::uint32_t n, std::int32_t cpu, bool again) noexcept {
   if (first_thread_ == nullptr || n == 0) return take_plain(into, n);
   // How many came before it. Signed: push_front() may have put some in front of everybody.
   const auto ahead = static_cast<std::int64_t>(first_thread_->place - taken_);
   if (ahead > 0) return take_plain(into, ahead < n ? static_cast<std::uint32_t>(ahead) : n);
-  if (may_pass_by_first(cpu) && (n == 1 || size() != threads()) && !some_stood_on(cpu).found) {
+  if (-ahead < most_ahead && may_pass_by_first(cpu) && (again || size() != threads()) &&
+      !some_stood_on(cpu).found) {
     ++first_thread_->passed_by;
     return take_plain(into, n);
   }

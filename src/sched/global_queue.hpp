@@ -32,8 +32,9 @@ class global_queue {
   void push_front(goroutine* const* gs, std::uint32_t n) noexcept;     // gs[0] becomes the first
   // At most n of the longest waiting, in order; fewer where a thread is among them (I2). How many.
   // `cpu`: of the caller, who sleeps next if it is a thread. One that stood elsewhere is left to somebody
-  // there, eight times, while there are others to take; and by who wants only one always: he comes back.
-  std::uint32_t take(goroutine** into, std::uint32_t n, std::int32_t cpu = -1) noexcept;
+  // there, eight times or until some 512 have gone before it, as long as there are others to take. Also if
+  // there are none by who will come `again` before he is idle.
+  std::uint32_t take(goroutine** into, std::uint32_t n, std::int32_t cpu = -1, bool again = false) noexcept;
   void clear() noexcept;
 
   void push_thread(machine* mp) noexcept;                              // its current goroutine waits for a P

@@ -56,6 +56,8 @@ struct scheduler {
   machine* poller_m = nullptr;                 // sleeps in the poller, and may be given a P there
   std::uint32_t settling = 0;                  // Ms without a P that are awake, and go idle next
   std::uint32_t ps_for_settling = 0;           // so many of these shall take an idle P instead
+  std::int64_t strays_used = -1;               // CPU time of those, when all of them seemed to be blocked
+  std::int64_t strays_stand_since = 0;         // since then they have used no more (wake.cpp)
   machine* all_ms = nullptr;                   // prepend-only, never unmapped; readable without the lock
   std::uint32_t machine_count = 0;             // runtime threads that have a record and run goroutines
   std::uint32_t threads_coming = 0;            // asked of the template thread, not yet there
@@ -115,7 +117,7 @@ goroutine* quick_look(machine* mp) noexcept;   // the same, and it has a stack
 
 // ---- steal.cpp ----
 struct stolen { goroutine* gp; bool inherits_slice; bool look_again; };
-stolen steal_work(machine* mp, std::int64_t& now, std::int64_t& poll_until) noexcept;
+stolen steal_work(machine* mp, std::int64_t& now) noexcept;
 goroutine* steal_ring(machine* mp) noexcept;   // one look at the others' rings; for a yield that is alone
 void fetch_for_slice(machine* mp) noexcept;    // a slice is over: nobody waits here? take from elsewhere
 

@@ -51,7 +51,7 @@ void fetch_for_slice(machine* mp) noexcept {
   }
 }
 
-stolen steal_work(machine* mp, std::int64_t& now, std::int64_t& poll_until) noexcept {
+stolen steal_work(machine* mp, std::int64_t& now) noexcept {
   processor* pp = mp->pp;
   const std::uint32_t count = sched.maxprocs.load(relaxed);   // [order] relaxed: as above
   bool ran_timers = false;
@@ -65,7 +65,7 @@ stolen steal_work(machine* mp, std::int64_t& now, std::int64_t& poll_until) noex
       if (last_pass && victim->timers.earliest() != os::forever) {
         if (now == 0) now = os::nanotime();
         const bool due = victim->timers.earliest() <= now;
-        poll_until = std::min(poll_until, run_timers(victim, now));
+        run_timers(victim, now);
         if (due) {
           ran_timers = true;
           if (run_queue::taken t = pp->queue.get(); t.gp != nullptr) return {t.gp, t.inherits_slice, false};

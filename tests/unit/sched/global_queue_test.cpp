@@ -120,7 +120,7 @@ TEST(global_queue, RatherAThreadThatStoodOnThisCpu) {
   EXPECT_EQ(q.threads(), 2u);
 }
 
-// The M there takes it. Others are taken instead, eight times; who wants only one takes none.
+// The M there takes it. Others are taken instead, eight times; who comes again takes none.
 TEST(global_queue, AThreadIsLeftToItsCpuForAWhile) {
   global_queue q;
   goroutine others[8];
@@ -133,10 +133,27 @@ TEST(global_queue, AThreadIsLeftToItsCpuForAWhile) {
     ASSERT_EQ(q.take(got, 4, 0), 1u);
     EXPECT_EQ(got[0], &others[i]);
   }
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(q.take(got, 1, 0), 0u);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(q.take(got, 1, 0, true), 0u);
   q.push_back(&others[4]);
   ASSERT_EQ(q.take(got, 4, 0), 1u);                  // the ninth time
   EXPECT_EQ(got[0], &t.g);
+}
+
+// Eight batches would be a thousand.
+TEST(global_queue, NotManyGoBeforeAThread) {
+  global_queue q;
+  thread_waiting first, second;
+  goroutine others[1000];
+  goroutine* got[128];
+  first.m.cpu = second.m.cpu = 1;
+  q.push_thread(&first.m);
+  q.push_thread(&second.m);
+  for (auto& g : others) q.push_back(&g);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(q.take(got, 128, 0), 128u);
+  for (thread_waiting* t : {&first, &second}) {      // that have gone before both
+    EXPECT_EQ(q.take(got, 128, 0), 1u);
+    EXPECT_EQ(got[0], &t->g);
+  }
 }
 
 TEST(global_queue, AThreadIsTakenWhereItStoodOrByWhoHasNothingElse) {

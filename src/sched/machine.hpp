@@ -47,7 +47,7 @@ struct alignas(cache_line) machine {
   goroutine* picked = nullptr;        // taken from a queue by the quick look, left to g0 (find_runnable.cpp)
   random_source random;
   std::uint32_t passed_over = 0;      // goroutines that it did not begin, in a row (must_stay_free)
-  std::uint32_t rests = 0;            // meanwhile
+  std::int64_t holds_back_since = 0;  // them, for a thread that comes; 0: does not
   std::uint32_t begins_left = 0;      // so many it may begin without asking
   std::uint32_t futile_waits = 0;     // for a P to come back, in a row (lock_thread.cpp)
   std::uint32_t waits_skipped = 0;    // not made since
@@ -73,6 +73,7 @@ struct alignas(cache_line) machine {
   bool on_idle_list = false;
   bool settling = false;              // has no P, is awake, and goes idle next
   bool waits_for_p = false;           // in wait_for_p_here: its goroutine is queued, bound to it
+  bool comes_back = false;            // has found no idle P, and will be queued next
   atomic<bool> goes_without_p{false}; // woken from there by let_go_stopped(), which then leaves it alone
   atomic<bool> hands_on{false};       // and it has not yet given away the P that it had
 

@@ -38,9 +38,12 @@ constexpr std::uint32_t soft_limit = 256;            // threads that wait for th
 constexpr std::int64_t longest_hold = 100 * ms;      // of what has not begun, for want of a thread
 constexpr std::int64_t one_hold = 200 * ms;          // so long after the last time it is another one
 constexpr std::int64_t one_rest = 50 * us;
-constexpr std::uint32_t most_rests = 400;            // 20 ms
+constexpr std::int64_t longest_rest = 20 * ms;
 
 atomic<bool> creation_is_blocked{false};             // written by sysmon (look_at_template)
+
+// What TSan does with a signal is to deliver it at the next call of libc, and a loop has none.
+bool has_signals() noexcept { return !sanitizer::thread && !current_settings().asyncpreemptoff; }
 
 bool in_a_hurry() noexcept { return creation_is_blocked.load(relaxed); }   // [order] relaxed: a hint
 
@@ -107,7 +110,7 @@ outcome press(processor* pp, std::int64_t now, bool stands) noexcept {
   } else if ((forks || now - stay.interrupted >= slice_length()) && thread_for(pp)) {
     took = take_for_good(pp->seen_m, stay.gate, false);
   }
-  return {took, now + patience, took};
+  return {took, now + patience, took && has_signals()};   // else every slice ends like this
 }
 
 void on_interrupt(os::interrupt_for what, const void* context) noexcept {
@@ -133,9 +136,6 @@ void end_slice(processor* pp) noexcept {
   pp->attention.fetch_or(attend_slice, release);     // [order] release: pairs with attend()
   if (machine* mp = pp->mp.load(relaxed)) mp->mark.store(1, relaxed);   // [order] relaxed: a request
 }
-
-// What TSan does with a signal is to deliver it at the next call of libc, and a loop has none.
-bool has_signals() noexcept { return !sanitizer::thread && !current_settings().asyncpreemptoff; }
 
 // [order] relaxed: seen a round later at worst
 bool may_interrupt() noexcept { return has_signals() && !exiting.load(relaxed) && !stands_still(); }
@@ -231,12 +231,13 @@ namespace {
 
 // Under lock, and no thread is free: is what has not begun held back? As long as threads that wait for their
 // turn have the P meanwhile; but one may begin now and then, or without a thread for good it never would. And
-// for some rests while a thread comes, if that is not known to be in vain.
+// for some time while a thread comes, if that is not known to be in vain.
 bool holds_back(machine* mp, std::int64_t now) noexcept {
   if (sched.threads_coming == 0) grow(now);
   if (sched.global.threads() == 0) {
     if (sched.threads_coming == 0 || sched.rested_in_vain) return false;
-    sched.rested_in_vain = mp->rests == most_rests;
+    if (mp->holds_back_since == 0) mp->holds_back_since = now;
+    sched.rested_in_vain = now - mp->holds_back_since >= longest_rest;
     return !sched.rested_in_vain;
   }
   if (now - sched.last_held_back > one_hold) sched.held_back_since = now;
@@ -248,7 +249,6 @@ bool holds_back(machine* mp, std::int64_t now) noexcept {
 
 // Nothing is left but what has not begun. True: an M has become free.
 bool rest(machine* mp, std::int64_t now) noexcept {
-  ++mp->rests;
   os::sleep_ns(std::min(one_rest, mp->pp->timers.earliest() - now));
   locked hold(sched.lock);
   return free_ms() != 0;
@@ -283,20 +283,23 @@ bool must_stay_free(machine* mp) noexcept {
       free = rest(mp, now);
     }
   }
-  if (free) mp->passed_over = 0;
+  if (free) {
+    mp->passed_over = 0;
+    mp->holds_back_since = 0;
+  }
   mp->begins_left = free ? begins_unasked : 0;
   return !free;
 }
 
-// Its P comes back to it. If no thread comes that could serve another P, one is looked for.
+// Its P comes back to it. A thread that could serve another P is looked for, if there is one or none comes.
 void pass_over(goroutine* gp) noexcept {
-  bool comes;
+  bool look;
   {
     locked hold(sched.lock);
     sched.global.push_back(gp);
-    comes = sched.threads_coming != 0;
+    look = sched.threads_coming == 0 || free_ms() != 0;
   }
-  if (!comes) wake_p();
+  if (look) wake_p();
 }
 
 }  // namespace weft::inline v0::rt

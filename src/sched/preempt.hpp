@@ -16,7 +16,7 @@ bool interrupt(machine* mp, stay_outside& stay, std::int64_t now) noexcept;   //
 struct outcome {
   bool did;                                    // there is more to come soon
   std::int64_t next_look;                      // look again then, if sysmon would sleep longer
-  bool took = false;                           // the P
+  bool took = false;                           // the P: who gets it may not stop either
 };
 outcome preempt(processor* pp, std::int64_t now, bool stands) noexcept;
 

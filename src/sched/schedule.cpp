@@ -61,7 +61,8 @@ void acquire_p(machine* mp, processor* pp) noexcept {
   // [order] relaxed: the P is ours; others (dumps, sysmon, stops) check what they see otherwise
   WEFT_CHECK(mp->pp == nullptr && pp->mp.load(relaxed) == nullptr);
   mp->pp = pp;
-  mp->begins_left = mp->passed_over = mp->rests = 0;  // who is free has changed (must_stay_free)
+  mp->begins_left = mp->passed_over = 0;             // who is free has changed (must_stay_free)
+  mp->holds_back_since = 0;
   pp->mp.store(mp, relaxed);
   pp->status.store(p_status::running, relaxed);
   mp->lease.hold(pp->id);
@@ -118,6 +119,7 @@ void park_stopped_p(machine* mp) noexcept {
     locked hold(sched.lock);
     if (!sched.stopping.load(relaxed)) return;   // started again meanwhile; [order] relaxed: under the lock
     count_stopped(release_p(mp));
+    begin_settling(mp);                          // the world may start before we lie in the idle list
   }
   stop_m(mp);
 }

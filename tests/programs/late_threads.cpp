@@ -6,6 +6,8 @@
 //            hundredths of a CPU they use
 //   begins   one computes for ever, and there may be one more thread: do others begin all the same? Prints
 //            how many of ten did
+//   many     one blocks, and 100,000 others begin all the same. Prints after how many hundredths of a second
+//            the first one does
 //   ticks    eight goroutines at a time block, beside one that ticks; no threads for 10 ms. Prints how many
 //            hundredths of the ticks of that time came
 #include <dlfcn.h>
@@ -81,6 +83,28 @@ int begins() {
   stop = true;
   all.wait();
   return seen;
+}
+
+int many() {
+  using clock = std::chrono::steady_clock;
+  const weft::wait_group all, crowd;
+  all.go([] {
+    while (!stop) usleep(1'000);
+  });
+  weft::this_goroutine::sleep_for(50ms);
+  none_come = true;
+  std::atomic<clock::rep> first{0};
+  const auto start = clock::now();
+  for (int i = 0; i < 100'000; ++i)
+    crowd.go([&first, start] {
+      if (first == 0) first = (clock::now() - start).count();
+    });
+  crowd.wait();
+  const int hundredths = static_cast<int>(clock::duration(first) / 10ms);
+  none_come = false;
+  stop = true;
+  all.wait();
+  return hundredths;
 }
 
 int ticks() {
@@ -162,6 +186,10 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* how, void
 
 int main(int, char** argv) {
   const std::string_view mode = argv[1];
-  const auto run = mode == "loops" ? loops : mode == "begins" ? begins : mode == "ticks" ? ticks : strays;
+  const auto run = mode == "loops"    ? loops
+                   : mode == "begins" ? begins
+                   : mode == "many"   ? many
+                   : mode == "ticks"  ? ticks
+                                      : strays;
   std::printf("%d\n", weft::run({.maxprocs = 1, .max_threads = mode == "begins" ? 2 : 0}, run));
 }

@@ -50,9 +50,9 @@ std::int64_t thread_cpu_time(std::int32_t thread_id) noexcept;   // of one of th
 int count_threads() noexcept;                           // tasks of this process; negative without /proc
 bool thread_exists(std::int32_t thread_id) noexcept;    // in this process
 // What a thread of this process is blocked in: the number of a system call, or one of these.
-// not_blocked: it runs, or waits for a CPU. blocked_unknown: in what, the kernel does not say; without /proc,
-// not even whether.
-enum : long { blocked_in_fault = -1, not_blocked = -2, blocked_unknown = -3 };
+// not_blocked: it runs, or waits for a CPU. blocked_unknown: in what, the kernel does not say. state_unknown:
+// not even whether; there is no /proc, or no file descriptor left.
+enum : long { blocked_in_fault = -1, not_blocked = -2, blocked_unknown = -3, state_unknown = -4 };
 // `pc`, if given, gets where in user code, or null when the kernel does not say.
 long blocked_in(std::int32_t thread_id, const void** pc = nullptr) noexcept;
 const char* call_name(long call) noexcept;                   // of the usual ones that block; or null

@@ -11,7 +11,8 @@
 // before it left is visible to the taker (W2 release, step 3 acquire). Gates count, so "left and came back"
 // is seen; leases name the P.
 //
-// Who takes: stop_the_world, for_each_p, the end of a world, sysmon from blocking calls (retake.cpp).
+// Who takes: stop_the_world, for_each_p, the end of a world, sysmon from blocking calls (retake.cpp) and from
+// who does not stop at the end of a slice (preempt.cpp).
 #include "os/os.hpp"
 #include "sched/preempt.hpp"
 
@@ -94,8 +95,12 @@ bool come_back(machine* mp, lease_word::value seen) noexcept {
   if (mp->lost.load(relaxed) || !mp->lease.change(seen, none)) return false;
   mp->lease.copy(none);
   mp->pp = nullptr;
-  if (sched.stopping.load(relaxed) || sched.ended.load(acquire)) return true;
-  if (processor* pp = idle_get_p()) acquire_p(mp, pp);
+  const bool waits = sched.stopping.load(relaxed) || sched.ended.load(acquire);
+  processor* pp = waits ? nullptr : idle_get_p();
+  mp->comes_back = pp == nullptr;
+  if (pp == nullptr) return true;
+  ++pp->schedtick;                                   // its slice begins
+  acquire_p(mp, pp);
   return true;
 }
 
@@ -142,6 +147,7 @@ void wait_for_p_here(machine* mp) noexcept {
     locked hold(sched.lock);
     sched.global.push_thread(mp);
     mp->waits_for_p = true;
+    mp->comes_back = false;
     mp->hands_on.store(true, relaxed);               // [order] relaxed: under the lock
   }
   sched.threads_stopped.fetch_add(1, relaxed);       // [order] relaxed, both: a heuristic

@@ -20,7 +20,7 @@ enum class p_status : std::uint32_t { idle = 0, running = 1, stopped = 3, dead =
 // Why the M that has this P should come to g0 soon.
 enum attention : std::uint32_t {
   attend_stop = 1,         // the world is being stopped, or has ended
-  attend_slice = 2,        // 10 ms without a new slice: the next G comes from the ring, not from run_next
+  attend_slice = 2,        // the slice is over: the next G comes from the ring, not from run_next
   attend_safe_point = 4,   // run the function of for_each_p
 };
 

@@ -49,7 +49,7 @@ verdict judge(processor* pp, stay_outside& stay, std::int64_t now, block_warning
   if (!stands) return first ? verdict::look_again : verdict::no;
   const long call = os::blocked_in(mp->thread_id, &seen.pc);
   if (call == os::not_blocked) return verdict::no;
-  if (call == os::blocked_unknown && now - stay.since < clock_alone) return verdict::look_again;
+  if (call <= os::blocked_unknown && now - stay.since < clock_alone) return verdict::look_again;
   seen.call = call;
   // Read while the M may go on: of another goroutine if so, and then the P is not taken.
   if (const goroutine* gp = mp->current) seen.goroutine = gp->id;

@@ -7,9 +7,9 @@
 //   template thread         pthread_create; it alone may wait for libc's locks. When the kernel refuses, it
 //                           tries again: the work stays queued and the Ms that exist go on with it. If there
 //                           is none for 5 s: fatal
-//   the new M               threads_coming -1; takes an idle P as a spinner, or joins the idle list
+//   the new M               threads_coming -1; takes an idle P as a spinner, or joins the idle list.
+//                           options.thread_start before it is one, a plain thread to Weft
 //   end_idle_machines()     sysmon: Ms that have lain in the idle list for long, beyond need, are told to go
-//                           With options.thread_start before it is one, a plain thread to Weft
 //   the end of an M         no thread id; options.thread_stop, a plain thread again; out of machine_count;
 //                           the record goes to the next M
 //

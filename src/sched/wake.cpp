@@ -53,25 +53,55 @@ machine* take_waiting_thread(processor* pp, std::int32_t free_cpu = -1) noexcept
   return mp;
 }
 
-// Under lock: some M computes without a P, and will come for one.
-bool a_stray_runs() noexcept {
+// It computes, or it is on its way in and waits for the lock that we hold.
+bool runs(const machine* mp) noexcept {
+  if (!gate_word::is_outside(mp->gate.look())) return true;
+  const long call = os::blocked_in(mp->thread_id);
+  return call == os::not_blocked || call == os::state_unknown;   // rather wait in vain than end the program
+}
+
+// Under lock: is there an M without a P on its way to one? `used`: CPU time of those that seem to be blocked.
+bool look_for_stray(std::int64_t& used) noexcept {
   for (const machine* mp = sched.all_ms; mp != nullptr; mp = mp->next_machine) {
-    const bool without_p = mp->lease.look().state() == lease_state::taken;
-    if (without_p && mp->thread_id != 0 && os::thread_is_running(mp->thread_id)) return true;
+    if (mp->comes_back) return true;
+    // [order] relaxed: under the lock
+    const bool stray = mp->lease.look().state() == lease_state::taken && !mp->lost.load(relaxed);
+    if (!stray || mp->thread_id == 0) continue;
+    if (runs(mp)) return true;
+    used += os::thread_cpu_time(mp->thread_id);
   }
+  return false;
+}
+
+// Under lock.
+bool something_is_due() noexcept {
+  if (somebody_has_work()) return true;
+  const std::int64_t now = os::nanotime();
+  // [order] relaxed: under the lock
+  for (std::uint32_t i = 0; i < sched.maxprocs.load(relaxed); ++i)
+    if (sched.processors[i].timers.earliest() <= now) return true;
   return false;
 }
 
 // Under lock, with the P in the idle list and no M for it. As long as another P has one, and be it for a
 // computation, that will come to what is queued; when it blocks somebody looks again. If only a stray will
-// come, sysmon does.
+// come, sysmon does. Two that wake each other may seem to be blocked both, one after the other, and a thread
+// that is being woken does until its CPU has heard of it: so all must have stood still for a while.
 bool nobody_will_come() noexcept {
+  constexpr std::int64_t patience = 100'000'000;     // ns
   // [order] relaxed: only a stop changes it, and then no P is idle
   if (sched.threads_coming != 0 || sched.idle.look().idle_processors() != sched.maxprocs.load(relaxed))
     return false;
-  const bool busy = a_stray_runs();
-  sched.only_strays_come.store(busy, relaxed);       // [order] relaxed: sysmon sees it a round later
-  return !busy;
+  const std::int64_t now = os::nanotime();
+  std::int64_t used = 0;
+  const bool comes = look_for_stray(used);
+  if (comes || used != sched.strays_used) {
+    sched.strays_used = comes ? -1 : used;
+    sched.strays_stand_since = now;
+  }
+  const bool nobody = !comes && now - sched.strays_stand_since >= patience;
+  sched.only_strays_come.store(!nobody, relaxed);    // [order] relaxed: sysmon sees it a round later
+  return nobody;
 }
 
 }  // namespace
@@ -133,6 +163,17 @@ void reset_spinning(machine* mp) noexcept {
   wake_p();                                          // there may be more: the last one wakes its successor
 }
 
+namespace {
+
+// Under lock: the P will lie idle, and perhaps for long. The Ms of other Ps look into the global queue once
+// in a while even if they are never without work, but not into another's ring. Apart, for its frame's size.
+[[gnu::noinline]] void move_to_global(processor* pp) noexcept {
+  goroutine* gs[run_queue::capacity + 1];
+  sched.global.push_back(gs, pp->queue.drain(gs));
+}
+
+}  // namespace
+
 // The P goes to an idle M. If nobody is there, to one of the threads that have long waited for a P (in the
 // global queue); straight to it, too, when nobody but such threads waits. Or back to the idle list, for an M
 // that is just going idle and will look there (end_settling), or for a new one, which the template thread
@@ -156,12 +197,13 @@ void start_m(processor* pp, bool spinning, std::int32_t free_cpu) noexcept {
       with_ticket = mp->spinning = spinning;
       leave_next_p(mp, pp);
     } else if (sched.settling != 0 || (mp = take_waiting_thread(pp, free_cpu)) == nullptr) {
+      if (sched.settling == 0) move_to_global(pp);
       idle_put_p(pp);
     }
     // [order] relaxed: as above
     if (mp == nullptr && sched.settling == 0 && !sched.ended.load(relaxed)) {
       request_thread();
-      if (nobody_will_come()) thread_limit_reached();
+      if (something_is_due() && nobody_will_come()) thread_limit_reached();
     }
     if (spinning && !with_ticket) sched.idle.remove_spinning();
   }

@@ -60,6 +60,13 @@ TEST(limits, WhatHasNotBegunBeginsInTheEnd) {
   EXPECT_EQ(r.out, "10\n") << r;
 }
 
+// Nor longer the more there are.
+TEST(limits, TheFirstOfManyBeginsSoon) {
+  const child_result r = run_program("late_threads", {"many"});
+  EXPECT_EQ(r.exit_status, 0) << r;
+  EXPECT_LE(std::atoi(r.out.c_str()), 200) << r;     // 10; 700 when each was passed over 400 times
+}
+
 // The last M does not begin what may block it too: it stays free for the one that ticks.
 TEST(limits, OneMStaysFreeWhileNoThreadComes) {
   if (!interposed) GTEST_SKIP();
@@ -94,6 +101,22 @@ TEST(limits, BlockedBeyondTheLimit) {
 TEST(limits, ComputationsShareWhatThereIs) {
   for (int procs : {1, 2, 4, 8})
     for (int limit : {1, 2, 3, 8}) expect_done("thread_limit", "busy", procs, limit, "done\n");
+}
+
+// A P that was stopped goes back to its M, also if that is just about to lie down.
+TEST(limits, StopsNeedNoThread) {
+  for (int procs : {1, 2, 8})
+    for (int limit : {1, 2, 8}) expect_done("thread_limit", "stops", procs, limit, "done\n");
+}
+
+// Two are blocked in turn, for a moment; one of them always comes.
+TEST(limits, CallsThatAnswerEachOther) {
+  for (int procs : {1, 2}) expect_done("thread_limit", "pipes", procs, 2, "done\n");
+}
+
+// The only thread is blocked, and nobody waits for it.
+TEST(limits, OneBlockedCallAndNoWork) {
+  for (int procs : {1, 2}) expect_done("thread_limit", "alone", procs, 1, "done\n");
 }
 
 TEST(limits, ComputationsBesideBlockedCalls) {

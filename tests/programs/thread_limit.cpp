@@ -3,6 +3,9 @@
 //   thread_limit blocked PROCS LIMIT    all in a call that does not return: Go's fatal error
 //   thread_limit busy PROCS LIMIT       all compute: they have their turns
 //   thread_limit mixed PROCS LIMIT      all but two threads are in such a call: the others compute on
+//   thread_limit stops PROCS LIMIT      three yield, the world is stopped again and again
+//   thread_limit pipes PROCS LIMIT      two wait for each other in such calls, and a third yields
+//   thread_limit alone PROCS LIMIT      one goroutine, in such a call until another thread ends it
 #include <unistd.h>
 
 #include <atomic>
@@ -10,6 +13,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
+#include <thread>
 
 #include "weft/go.hpp"
 #include "weft/runtime.hpp"
@@ -40,19 +45,71 @@ void start(weft::wait_group& all, int n, void (*f)()) {
   }
 }
 
+void compute_beside(int blocked, bool for_ever) {
+  weft::wait_group busy, stuck;
+  start(stuck, blocked, block);
+  start(busy, 60, compute);
+  busy.wait();
+  if (!for_ever) close(ends[1]);
+  stuck.wait();
+}
+
+std::atomic<bool> stop{false};
+
+void yield_on() {
+  while (!stop) weft::this_goroutine::yield();
+}
+
+void stops() {
+  weft::wait_group all;
+  start(all, 3, yield_on);
+  for (int i = 0; i < 500; ++i) weft::stop_the_world([](void*) {}, nullptr);
+  stop = true;
+  all.wait();
+}
+
+// The answer takes a while, each time another: the calls are blocked for about as long as sysmon waits.
+void pipes() {
+  int back[2];
+  if (pipe(back) != 0) return;
+  weft::wait_group all;
+  start(all, 1, yield_on);
+  all.go([&] {
+    char c;
+    for (unsigned r = 1; read(ends[0], &c, 1) == 1;) {
+      r = r * 1664525 + 1013904223;
+      const std::chrono::nanoseconds time(10'000 + (r >> 8) % 150'000);
+      const auto end = std::chrono::steady_clock::now() + time;
+      while (std::chrono::steady_clock::now() < end) continue;
+      weft::this_goroutine::yield();
+      if (write(back[1], &c, 1) != 1) break;
+    }
+  });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  for (char c = 0; std::chrono::steady_clock::now() < end; weft::this_goroutine::yield())
+    if (write(ends[1], &c, 1) != 1 || read(back[0], &c, 1) != 1) break;
+  close(ends[1]);
+  stop = true;
+  all.wait();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 4 || pipe(ends) != 0) return 1;
   const int limit = std::atoi(argv[3]);
-  const bool blocked = std::strcmp(argv[1], "blocked") == 0, mixed = std::strcmp(argv[1], "mixed") == 0;
-  weft::run({.maxprocs = std::atoi(argv[2]), .max_threads = limit}, [&] {
-    weft::wait_group busy, stuck;
-    start(stuck, blocked ? 2 * limit : mixed ? limit - 2 : 0, block);
-    start(busy, 60, compute);
-    busy.wait();
-    if (!blocked) close(ends[1]);
-    stuck.wait();
+  const std::string_view mode = argv[1];
+  std::thread other;
+  if (mode == "alone") other = std::thread([] {
+    usleep(200'000);
+    close(ends[1]);
   });
+  weft::run({.maxprocs = std::atoi(argv[2]), .max_threads = limit}, [&] {
+    if (mode == "stops") stops();
+    else if (mode == "pipes") pipes();
+    else if (mode == "alone") block();
+    else compute_beside(mode == "blocked" ? 2 * limit : mode == "mixed" ? limit - 2 : 0, mode == "blocked");
+  });
+  if (other.joinable()) other.join();
   std::puts("done");
 }

@@ -81,7 +81,7 @@ long blocked_in(std::int32_t thread_id, const void** pc) noexcept {
     for (const char* p = buffer; *p >= '0' && *p <= '9'; ++p) number = number * 10 + (*p - '0');
     return number;
   }
-  if (read_task_file(thread_id, "/stat", buffer, sizeof buffer) <= 0) return blocked_unknown;
+  if (read_task_file(thread_id, "/stat", buffer, sizeof buffer) <= 0) return state_unknown;
   const char* p = after_name(buffer);
   return p != nullptr && p[0] == ' ' && p[1] == 'R' ? not_blocked : blocked_unknown;
 }
@@ -97,7 +97,7 @@ bool blocks_interrupts(std::int32_t thread_id) noexcept {
   return mask >> (SIGURG - 1) & 1;
 }
 
-bool is_wait_for_lock(long call) noexcept { return call == SYS_futex || call == blocked_unknown; }
+bool is_wait_for_lock(long call) noexcept { return call == SYS_futex || call <= blocked_unknown; }
 
 std::size_t stack_limit() noexcept {
   rlimit limit{};

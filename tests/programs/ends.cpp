@@ -139,12 +139,15 @@ void standstill() {
     while (!inside.load(std::memory_order_relaxed)) continue;
     goes_on = true;
   });
-  while (!has_begun) self::yield();                  // it has been stopped when we come back
+  // It has been stopped when we come back; or else its P was taken, and it will be while somebody waits.
+  while (!has_begun || weft::rt::sched.threads_stopped.load() == 0) {
+    go([] {});
+    self::yield();
+  }
   go([] {});
   {
     weft::rt::inside in;
-    inside = weft::rt::sched.threads_stopped.load() != 0;
-    if (!inside) std::puts("nobody is stopped");
+    inside = true;
     while (!goes_on.load(std::memory_order_relaxed)) continue;
   }
   std::puts("goes on");

@@ -128,13 +128,6 @@ void start_spinning(machine* mp) noexcept {
   sched.idle.add_spinning();
 }
 
-std::int64_t earliest_timer() noexcept {
-  std::int64_t when = os::forever;
-  const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
-  for (std::uint32_t i = 0; i < n; ++i) when = std::min(when, sched.processors[i].timers.earliest());
-  return when;
-}
-
 bool take_idle_p(machine* mp) noexcept {
   locked hold(sched.lock);
   processor* pp = idle_get_p();

@@ -244,6 +244,7 @@ inline bool stays_with_trimmer(goroutine* gp) noexcept {
 
 // ---- timers.cpp ----
 std::int64_t run_timers(processor* pp, std::int64_t now) noexcept;   // fires what is due; the next instant
+std::int64_t earliest_timer() noexcept;        // of all Ps
 void wake_poller(std::int64_t when) noexcept;  // the M in the poller must wake by then
 bool watch_timers(processor* pp) noexcept;     // true when one is due; sees to it that somebody watches
 void end_slice_for_timers(processor* pp) noexcept;   // who floods its ring does not come to its timers

@@ -108,11 +108,12 @@ void look_at_clock(sysmon_state& m, std::int64_t now) noexcept {
   }
 }
 
-// No P runs, and none is idle only for want of a thread.
+// No P runs, and none is idle only for want of a thread: nor one with a timer that nobody waits for.
 bool all_idle() noexcept {
   // [order] relaxed: seen a round later at worst; before a deep sleep the barrier pair orders it
   if (!sched.running.load(relaxed)) return true;
   if (sched.idle.look().idle_processors() != sched.maxprocs.load(relaxed)) return false;
+  if (!sched.polling.load(relaxed) && earliest_timer() != os::forever) return false;
   locked hold(sched.lock);
   return sched.threads_coming == 0 && !sched.only_strays_come.load(relaxed);
 }

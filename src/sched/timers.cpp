@@ -60,6 +60,13 @@ std::int64_t run_timers(processor* pp, std::int64_t now) noexcept {
   return next;
 }
 
+std::int64_t earliest_timer() noexcept {
+  std::int64_t when = os::forever;
+  const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
+  for (std::uint32_t i = 0; i < n; ++i) when = std::min(when, sched.processors[i].timers.earliest());
+  return when;
+}
+
 bool watch_timers(processor* pp) noexcept {
   // [order] relaxed: a hint, asked again in a few switches
   if (!sched.polling.load(relaxed) && sched.idle.look().needs_waker()) wake_p_slow();

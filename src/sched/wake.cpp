@@ -73,15 +73,7 @@ bool look_for_stray(std::int64_t& used) noexcept {
   return false;
 }
 
-// Under lock.
-bool something_is_due() noexcept {
-  if (somebody_has_work()) return true;
-  const std::int64_t now = os::nanotime();
-  // [order] relaxed: under the lock
-  for (std::uint32_t i = 0; i < sched.maxprocs.load(relaxed); ++i)
-    if (sched.processors[i].timers.earliest() <= now) return true;
-  return false;
-}
+bool something_is_due() noexcept { return somebody_has_work() || earliest_timer() <= os::nanotime(); }
 
 // Under lock, with the P in the idle list and no M for it. As long as another P has one, and be it for a
 // computation, that will come to what is queued; when it blocks somebody looks again. If only a stray will

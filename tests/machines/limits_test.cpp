@@ -1,4 +1,5 @@
 // limits_test.cpp — threads cannot be had, or not in time, or not so many.
+#include <chrono>
 #include <cstdlib>
 #include <string>
 
@@ -96,6 +97,16 @@ TEST(limits, BlockedBeyondTheLimit) {
     const std::string text = "runtime: program exceeds 10-thread limit\nfatal error: thread exhaustion\n";
     EXPECT_TRUE(r.err.starts_with(text)) << r;
   }
+}
+
+// Nobody is in the poller, and the only thread does not come back. sysmon must not sleep for ever.
+TEST(limits, ASleeperBehindABlockedCall) {
+  const auto start = std::chrono::steady_clock::now();
+  const child_result r = run_program("thread_limit", {"later", "1", "1"});
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  EXPECT_EQ(r.exit_status, 2) << r;
+  EXPECT_NE(r.err.find("fatal error: thread exhaustion\n"), std::string::npos) << r;
+  EXPECT_LT(took.count(), 2.5 + 2.5 * weft_test::slowdown);   // 2.7; sysmon may doze for 5 s
 }
 
 TEST(limits, ComputationsShareWhatThereIs) {

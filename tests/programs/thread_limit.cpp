@@ -6,6 +6,7 @@
 //   thread_limit stops PROCS LIMIT      three yield, the world is stopped again and again
 //   thread_limit pipes PROCS LIMIT      two wait for each other in such calls, and a third yields
 //   thread_limit alone PROCS LIMIT      one goroutine, in such a call until another thread ends it
+//   thread_limit later PROCS LIMIT      the same for ever, and one that sleeps: Go's fatal error in the end
 #include <unistd.h>
 
 #include <atomic>
@@ -43,6 +44,13 @@ void start(weft::wait_group& all, int n, void (*f)()) {
       all.done();
     });
   }
+}
+
+void block_beside_sleeper() {
+  weft::wait_group all;
+  all.go([] { weft::this_goroutine::sleep_for(std::chrono::milliseconds(2500)); });   // sysmon may sleep
+  weft::this_goroutine::yield();
+  block();
 }
 
 void compute_beside(int blocked, bool for_ever) {
@@ -108,6 +116,7 @@ int main(int argc, char** argv) {
     if (mode == "stops") stops();
     else if (mode == "pipes") pipes();
     else if (mode == "alone") block();
+    else if (mode == "later") block_beside_sleeper();
     else compute_beside(mode == "blocked" ? 2 * limit : mode == "mixed" ? limit - 2 : 0, mode == "blocked");
   });
   if (other.joinable()) other.join();

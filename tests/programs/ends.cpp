@@ -93,8 +93,8 @@ void storm(void (*leave)()) {
   wait_in(early);
   wait_in(late);
   while (waiting_now() < 12) self::yield();
-  go([] {
-    while (auto q = question.recv()) answer.send(*q + 1);
+  go([asked = question, answered = answer] {         // it comes to them again while they are destroyed
+    while (auto q = asked.recv()) answered.send(*q + 1);
   });
   for (int i = 0; i < 16; ++i) go(allocate_and_print);
   self::sleep_for(30ms);

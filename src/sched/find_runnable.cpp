@@ -55,7 +55,7 @@ struct global_batch {
 };
 
 // For threads in the queue, which wake best where they stood; negative: it does not matter, since there are
-// none, or idle CPUs.
+// none, or idle CPUs. A system call: before the lock.
 std::int32_t cpu_that_counts() noexcept {
   // [order] relaxed: it cannot change while we have a P
   if (sched.global.threads() == 0 || sched.maxprocs.load(relaxed) == 1) return -1;
@@ -63,11 +63,11 @@ std::int32_t cpu_that_counts() noexcept {
 }
 
 // Under lock. `again`: if there is none to be had now, the caller looks here once more before he is idle.
-void take_global(global_batch& batch, std::uint32_t max, bool again) noexcept {
+void take_global(global_batch& batch, std::uint32_t max, std::int32_t cpu, bool again) noexcept {
   const std::uint32_t size = sched.global.size();
   // [order] relaxed: it cannot change while we have a P
   const std::uint32_t n = std::min({max, size, size / sched.maxprocs.load(relaxed) + 1});
-  batch.count = sched.global.take(batch.gs, n, cpu_that_counts(), again);
+  batch.count = sched.global.take(batch.gs, n, cpu, again);
 }
 
 // The first is for us to run. Until the others are in the ring nobody sees them, nor did anybody see what a
@@ -86,10 +86,11 @@ goroutine* admit(processor* pp, const global_batch& batch) noexcept {
 
 goroutine* get_global(processor* pp, std::uint32_t max) noexcept {
   if (sched.global.size() == 0) return nullptr;
+  const std::int32_t cpu = cpu_that_counts();
   global_batch batch;
   {
     locked hold(sched.lock);
-    take_global(batch, max, true);
+    take_global(batch, max, cpu, true);
   }
   return admit(pp, batch);
 }
@@ -104,11 +105,12 @@ goroutine* end_turn(processor* pp) noexcept {
   pp->turn_yields = 0;
   goroutine* ring[run_queue::capacity];
   const std::uint32_t n = pp->queue.drain_ring(ring);
+  const std::int32_t cpu = cpu_that_counts();
   global_batch batch;
   {
     locked hold(sched.lock);
     sched.global.push_back(ring, n);
-    take_global(batch, global_batch_max, false);
+    take_global(batch, global_batch_max, cpu, false);
   }
   return admit(pp, batch);
 }
@@ -140,11 +142,12 @@ bool take_idle_p(machine* mp) noexcept {
 // Step 8. True: go on looking (with a P again, or because the world stops). False: no P and nothing to do.
 bool give_up_p(machine* mp, runnable& found) noexcept {
   processor* pp = mp->pp;
+  const std::int32_t cpu = cpu_that_counts();
   global_batch batch;
   {
     locked hold(sched.lock);
     if (pp->attention.load(relaxed) & attend_stop) return true;        // [order] relaxed: set under the lock
-    take_global(batch, global_batch_max, false);
+    take_global(batch, global_batch_max, cpu, false);
     if (batch.count == 0) {
       release_p(mp);
       idle_put_p(pp);

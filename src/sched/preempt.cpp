@@ -273,6 +273,7 @@ bool must_stay_free(machine* mp) noexcept {
       free = others != 0;
       if (!free && !holds_back(mp, now)) {
         mp->passed_over = 0;
+        mp->holds_back_since = 0;
         mp->begins_left = sched.threads_coming == 0 ? begins_unasked : 0;   // a thread comes: this one only
         return false;
       }

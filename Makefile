@@ -45,19 +45,19 @@ wc: setup
 
 test: setup
 	@$(call build,release)
-	ctest --test-dir build/release --output-on-failure -R '$(TESTS)'
+	ctest --test-dir build/release --no-tests=error --output-on-failure -R '$(TESTS)'
 
 debug asan: setup
 	@$(call build,$@)
-	ctest --test-dir build/$@ --output-on-failure -R '$(TESTS)'
+	ctest --test-dir build/$@ --no-tests=error --output-on-failure -R '$(TESTS)'
 
 tsan: setup
 	@$(call build,$@)
-	$(FIXED) ctest --test-dir build/$@ --output-on-failure -R '$(TESTS)'
+	$(FIXED) ctest --test-dir build/$@ --no-tests=error --output-on-failure -R '$(TESTS)'
 
 $(clang): setup-clang
 	@$(call build,$@)
-	$(if $(findstring tsan,$@),$(FIXED)) ctest --test-dir build/$@ --output-on-failure -R '$(TESTS)'
+	$(if $(findstring tsan,$@),$(FIXED)) ctest --test-dir build/$@ --no-tests=error --output-on-failure -R '$(TESTS)'
 
 stress: setup
 	@tools/setup.sh stress || echo "going on without what is missing"

@@ -36,9 +36,11 @@ constexpr std::uint32_t long_ones = 4;               // for each P: more of them
 constexpr std::int64_t growth_pause = 20 * ms;       // beyond the soft limit: one thread more in this time
 constexpr std::uint32_t soft_limit = 256;            // threads that wait for their next turn; or 4 for each P
 constexpr std::int64_t longest_hold = 100 * ms;      // of what has not begun, for want of a thread
+constexpr std::int64_t longest_creation = 2'000 * ms;
 constexpr std::int64_t one_hold = 200 * ms;          // so long after the last time it is another one
 constexpr std::int64_t one_rest = 50 * us;
 constexpr std::int64_t longest_rest = 20 * ms;
+constexpr std::int64_t longest_wait_for_cpu = 100 * ms;
 
 atomic<bool> creation_is_blocked{false};             // written by sysmon (look_at_template)
 
@@ -61,26 +63,36 @@ std::int64_t slice_length() noexcept {
   return in_a_hurry() ? short_slice : us_wanted > 0 ? us_wanted * us : full_slice;
 }
 
-// Never when nobody waits. Work elsewhere counts: in the ring of a P whose goroutine cannot be made to leave
-// it, say. Who comes to the end of a slice takes from there (fetch_for_slice).
-bool is_over(processor* pp, std::int64_t now, bool stands) noexcept {
-  if (now - pp->seen_when >= slice_length() && somebody_has_work()) return true;
-  if (!stands) return false;
-  if (now - pp->seen_stay.since >= early_slice && is_kept_waiting()) return true;
-  return pp->timers.earliest() <= now && sched.idle.look().idle_processors() == 0;
+// When a timer of its ends its slice. A P that switches comes to its timers by itself, and one whose
+// goroutine only makes calls may be about to.
+std::int64_t timer_needs_it(processor* pp, progress made) noexcept {
+  const std::int64_t timer = pp->timers.earliest();
+  if (made == progress::switches || timer == os::forever) return os::forever;
+  return made == progress::none ? timer : timer + late_timer;
 }
 
-// When its slice may be over, or a timer of its due that it does not come to.
-std::int64_t next_end(processor* pp, std::int64_t now) noexcept {
+// Never when nobody waits. Work elsewhere counts: in the ring of a P whose goroutine cannot be made to leave
+// it, say. Who comes to the end of a slice takes from there (fetch_for_slice).
+bool is_over(processor* pp, std::int64_t now, progress made) noexcept {
+  if (now - pp->seen_when >= slice_length() && somebody_has_work()) return true;
+  if (made == progress::none && now - pp->seen_stay.since >= early_slice && is_kept_waiting()) return true;
+  return timer_needs_it(pp, made) <= now && sched.idle.look().idle_processors() == 0;
+}
+
+// When its slice may be over, or a timer of its due that it does not come to. Who is seen outside for the
+// first time may stay there.
+std::int64_t next_end(processor* pp, std::int64_t now, progress made) noexcept {
   std::int64_t next = somebody_has_work() ? pp->seen_when + slice_length() : os::forever;
-  if (pp->seen_m == nullptr) return next;            // it comes to its timers by itself
-  const std::int64_t timer = pp->timers.earliest();
+  if (pp->seen_m != nullptr) made = progress::none;
+  const std::int64_t timer = timer_needs_it(pp, made);
   next = std::min(next, timer <= now ? now + patience : timer);
-  return is_kept_waiting() ? std::min(next, pp->seen_stay.since + early_slice) : next;
+  if (made != progress::none || !is_kept_waiting()) return next;
+  return std::min(next, pp->seen_stay.since + early_slice);
 }
 
 // Since the first time it was asked, in this stay. One that waits for a CPU, or in the kernel, is not
-// interrupted: it would come back to stop, and its P would go from thread to thread with nothing done.
+// interrupted for some time: it would come back to stop, and its P would go from thread to thread with
+// nothing done.
 bool has_run(const machine* mp, stay_outside& stay) noexcept {
   const std::int64_t used = os::thread_cpu_time(mp->thread_id);
   if (stay.cpu_time_asked < 0) stay.cpu_time_asked = used;
@@ -88,14 +100,14 @@ bool has_run(const machine* mp, stay_outside& stay) noexcept {
 }
 
 // Its slice is over and it has been asked.
-outcome press(processor* pp, std::int64_t now, bool stands) noexcept {
+outcome press(processor* pp, std::int64_t now, progress made) noexcept {
   // [order] relaxed: a hint; set again if it is missed
   if ((pp->attention.load(relaxed) & attend_slice) == 0) {   // nobody waits any more
     pp->slice_ended = 0;
     pp->seen_when = now;
-    return {false, next_end(pp, now)};
+    return {false, next_end(pp, now, made)};
   }
-  if (!stands) {
+  if (made != progress::none) {
     end_slice(pp);
     return {false, now + patience};
   }
@@ -103,7 +115,8 @@ outcome press(processor* pp, std::int64_t now, bool stands) noexcept {
   const std::int64_t patient_until = std::max(stay.since, pp->slice_ended) + patience;
   if (now < patient_until) return {false, patient_until};
   const bool forks = pp->seen_m->in_fork.load(relaxed);   // [order] relaxed: a hint. It would not stop
-  if (!forks && !has_run(pp->seen_m, stay)) return {false, now + patience};
+  const bool waits_long = now - pp->slice_ended >= longest_wait_for_cpu;   // others may have one
+  if (!forks && !waits_long && !has_run(pp->seen_m, stay)) return {false, now + patience};
   bool took = false;
   if (stay.interrupted == 0 && may_interrupt() && !forks) {
     if (thread_for(pp)) interrupt(pp->seen_m, stay, now);
@@ -165,17 +178,17 @@ bool look_at_template(std::int64_t now) noexcept {
   return in_a_hurry();
 }
 
-outcome preempt(processor* pp, std::int64_t now, bool stands) noexcept {
+outcome preempt(processor* pp, std::int64_t now, progress made) noexcept {
   if (const std::uint32_t tick = pp->schedtick; tick != pp->seen_tick) {
     pp->seen_tick = tick;
     pp->seen_when = now;
     pp->slice_ended = 0;
   }
-  if (pp->slice_ended != 0) return press(pp, now, stands);
-  if (!is_over(pp, now, stands)) return {false, next_end(pp, now)};
+  if (pp->slice_ended != 0) return press(pp, now, made);
+  if (!is_over(pp, now, made)) return {false, next_end(pp, now, made)};
   pp->slice_ended = now;
   end_slice(pp);
-  if (stands) has_run(pp->seen_m, pp->seen_stay);
+  if (made == progress::none) has_run(pp->seen_m, pp->seen_stay);
   return {is_kept_waiting() || now - pp->seen_when < slice_length(), now + patience};
 }
 
@@ -240,7 +253,7 @@ bool holds_back(machine* mp, std::int64_t now) noexcept {
     sched.rested_in_vain = now - mp->holds_back_since >= longest_rest;
     return !sched.rested_in_vain;
   }
-  if (now - sched.last_held_back > one_hold) sched.held_back_since = now;
+  if (now - sched.last_held_back > std::max(one_hold, 2 * slice_length())) sched.held_back_since = now;
   sched.last_held_back = now;
   if (now - sched.held_back_since < longest_hold) return true;
   sched.held_back_since = now;
@@ -274,7 +287,9 @@ bool must_stay_free(machine* mp) noexcept {
       if (!free && !holds_back(mp, now)) {
         mp->passed_over = 0;
         mp->holds_back_since = 0;
-        mp->begins_left = sched.threads_coming == 0 ? begins_unasked : 0;   // a thread comes: this one only
+        // A thread comes: this one only. Unless threads are refused.
+        const bool none_comes = sched.threads_coming == 0 || now - sched.coming_since > longest_creation;
+        mp->begins_left = none_comes ? begins_unasked : 0;
         return false;
       }
       waiting = sched.global.threads() != 0 ? UINT32_MAX : sched.global.size() + mp->pp->queue.size();

@@ -13,12 +13,13 @@ namespace weft::inline v0::rt {
 void install_preemption() noexcept;            // outside, at the first run()
 bool may_interrupt() noexcept;                 // signals are sent
 bool interrupt(machine* mp, stay_outside& stay, std::int64_t now) noexcept;   // false: it has gone on
+enum class progress { none, calls, switches };  // since the last look; none: outside all the time
 struct outcome {
   bool did;                                    // there is more to come soon
   std::int64_t next_look;                      // look again then, if sysmon would sleep longer
   bool took = false;                           // the P: who gets it may not stop either
 };
-outcome preempt(processor* pp, std::int64_t now, bool stands) noexcept;
+outcome preempt(processor* pp, std::int64_t now, progress made) noexcept;
 
 bool look_at_template(std::int64_t now) noexcept;      // true: slices are short for now
 // Under lock: the thread that was asked for does not come. It is refused, or pthread_create takes its time.

@@ -50,7 +50,7 @@ struct scheduler {
   alignas(cache_line) ranked_lock<lock_rank::scheduler> lock;
   global_queue global;
   stack_list<processor, &processor::link> idle_ps;
-  fifo<processor, &processor::link> waiting_ps;   // idle too, with work in their queues: there was no M
+  fifo<processor, &processor::link> waiting_ps;   // idle too, with work for an M that settles
   stack_list<machine, &machine::link> idle_ms;
   std::size_t idle_ms_least = 0;               // so many have lain there all the time (end_idle_machines)
   machine* poller_m = nullptr;                 // sleeps in the poller, and may be given a P there
@@ -58,6 +58,7 @@ struct scheduler {
   std::uint32_t ps_for_settling = 0;           // so many of these shall take an idle P instead
   std::int64_t strays_used = -1;               // CPU time of those, when all of them seemed to be blocked
   std::int64_t strays_stand_since = 0;         // since then they have used no more (wake.cpp)
+  std::int64_t strays_seen_when = 0;
   machine* all_ms = nullptr;                   // prepend-only, never unmapped; readable without the lock
   std::uint32_t machine_count = 0;             // runtime threads that have a record and run goroutines
   std::uint32_t threads_coming = 0;            // asked of the template thread, not yet there
@@ -247,6 +248,7 @@ std::int64_t run_timers(processor* pp, std::int64_t now) noexcept;   // fires wh
 std::int64_t earliest_timer() noexcept;        // of all Ps
 void wake_poller(std::int64_t when) noexcept;  // the M in the poller must wake by then
 bool watch_timers(processor* pp) noexcept;     // true when one is due; sees to it that somebody watches
+constexpr std::int64_t late_timer = 500'000;   // ns; a P that switches is less late with them, as a rule
 void end_slice_for_timers(processor* pp) noexcept;   // who floods its ring does not come to its timers
 
 // ---- deadlock.cpp ----

@@ -47,7 +47,7 @@ bool look_at(processor* pp, std::int64_t now, sysmon_state& m) noexcept {
     pp->seen_m = nullptr;
     return false;
   }
-  const bool stands = meet_again(pp, now);           // outside, all the time since the last look
+  const bool stands = meet_again(pp, now);
   const retaken r = stands ? retake(pp, now) : retaken::no;
   if (r == retaken::yes) {
     m.last_taken = now;
@@ -62,7 +62,8 @@ bool look_at(processor* pp, std::int64_t now, sysmon_state& m) noexcept {
     wake_p_slow();
     return true;
   }
-  const outcome slice = preempt(pp, now, stands);
+  const progress made = stands ? progress::none : stood_still ? progress::calls : progress::switches;
+  const outcome slice = preempt(pp, now, made);
   m.next_look = std::min(m.next_look, slice.next_look);
   if (slice.took) m.last_taken = now;
   return slice.did;
@@ -77,7 +78,7 @@ bool look_at_all(sysmon_state& m, std::int64_t now) noexcept {
   for (std::uint32_t i = 0; i < n; ++i) {
     processor* pp = &sched.processors[i];
     did |= look_at(pp, now, m);
-    overdue |= pp->timers.earliest() <= now;
+    overdue |= pp->timers.earliest() <= now && pp->timers.earliest_live() <= now;
   }
   // [order] relaxed, both: seen a round later at worst
   if ((overdue && !sched.polling.load(relaxed)) || sched.only_strays_come.exchange(false, relaxed)) wake_p();

@@ -73,12 +73,10 @@ bool watch_timers(processor* pp) noexcept {
   return pp->timers.earliest() <= os::nanotime();
 }
 
-// What sysmon does for a goroutine that makes no calls (preempt.cpp). This one makes them all the time, and
-// sysmon would not know whether it switches.
+// What sysmon does for a goroutine that makes no calls, or does not switch (preempt.cpp). It may be late.
 void end_slice_for_timers(processor* pp) noexcept {
-  constexpr std::int64_t late = 500'000;             // ns; a P that switches is less so, as a rule
   const std::int64_t earliest = pp->timers.earliest();
-  if (earliest != os::forever && os::nanotime() - earliest >= late) end_slice(pp);
+  if (earliest != os::forever && os::nanotime() - earliest >= late_timer) end_slice(pp);
 }
 
 std::size_t live_timers() noexcept {

@@ -80,11 +80,14 @@ bool something_is_due() noexcept { return somebody_has_work() || earliest_timer(
 // come, sysmon does. Two that wake each other may seem to be blocked both, one after the other, and a thread
 // that is being woken does until its CPU has heard of it: so all must have stood still for a while.
 bool nobody_will_come() noexcept {
-  constexpr std::int64_t patience = 100'000'000;     // ns
+  constexpr std::int64_t patience = 100'000'000, pause = 5'000'000;   // ns
   // [order] relaxed: only a stop changes it, and then no P is idle
   if (sched.threads_coming != 0 || sched.idle.look().idle_processors() != sched.maxprocs.load(relaxed))
     return false;
   const std::int64_t now = os::nanotime();
+  sched.only_strays_come.store(true, relaxed);       // [order] relaxed: sysmon sees it a round later
+  if (now - sched.strays_seen_when < pause) return false;   // there may be thousands, and the lock is held
+  sched.strays_seen_when = now;
   std::int64_t used = 0;
   const bool comes = look_for_stray(used);
   if (comes || used != sched.strays_used) {
@@ -92,7 +95,7 @@ bool nobody_will_come() noexcept {
     sched.strays_stand_since = now;
   }
   const bool nobody = !comes && now - sched.strays_stand_since >= patience;
-  sched.only_strays_come.store(!nobody, relaxed);    // [order] relaxed: sysmon sees it a round later
+  if (nobody) sched.only_strays_come.store(false, relaxed);   // [order] relaxed: as above
   return nobody;
 }
 
@@ -259,8 +262,8 @@ void count_stopped(processor* pp) noexcept {
   if (--sched.stop_wait == 0) sched.stop_note.wake();
 }
 
-// While threads are short Ps lie here whose queues are not empty. Each has its turn: new Ms that took the
-// last one would serve the same one again and again.
+// Those whose queues are not empty come first, each in its turn: Ms that took the last one would serve the
+// same one again and again.
 processor* idle_get_p() noexcept {
   processor* pp = sched.waiting_ps.pop_front();
   if (pp == nullptr) pp = sched.idle_ps.pop();

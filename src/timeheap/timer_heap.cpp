@@ -91,11 +91,18 @@ std::int64_t timer_heap::run_due(std::int64_t now, ready_batch& out, std::uint32
     for (std::uint32_t i = 0; i < n; ++i) fire(due[i], now, out);
     most -= n;
   }
-  while (size_ > 0 && !is_live(entries_[0])) pop();   // nobody is to be woken for a zombie
+  drop_zombies_at_top();
   constexpr std::uint32_t small = 4096;
   if (capacity_ > small && size_ < capacity_ / 8) resize(capacity_ / 2 * sizeof(entry));
   publish_earliest();
   return earliest_.load(relaxed);   // [order] relaxed: written under our lock only
+}
+
+std::int64_t timer_heap::earliest_live() noexcept {
+  locked guard(lock_);
+  drop_zombies_at_top();
+  publish_earliest();
+  return earliest_.load(relaxed);   // [order] relaxed: as above
 }
 
 void timer_heap::fire(const entry& e, std::int64_t now, ready_batch& out) noexcept {
@@ -167,6 +174,11 @@ void timer_heap::sift_down(entry* heap, std::uint32_t size, std::uint32_t hole, 
     hole = least;
   }
   heap[hole] = e;
+}
+
+// Nobody is to be woken for one.
+void timer_heap::drop_zombies_at_top() noexcept {
+  while (size_ > 0 && !is_live(entries_[0])) pop();
 }
 
 void timer_heap::drop_zombies() noexcept {

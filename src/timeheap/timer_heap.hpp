@@ -98,6 +98,7 @@ class timer_heap {
   // May be that of a zombie. [order] relaxed: a hint for the scheduler; exactness comes from the lock in
   // run_due().
   std::int64_t earliest() const noexcept { return earliest_.load(relaxed); }
+  std::int64_t earliest_live() noexcept;                  // not a zombie's, which it drops
   std::uint32_t size() const noexcept { return size_; }   // entries, zombies included
   std::uint32_t live() const noexcept;                    // nodes that may still fire (I7); no lock
   // Takes all of other's timers (a P is destroyed). The world is stopped.
@@ -118,6 +119,7 @@ class timer_heap {
   static void sift_up(entry* heap, std::uint32_t hole, entry e) noexcept;
   static void sift_down(entry* heap, std::uint32_t size, std::uint32_t hole, entry e) noexcept;
   void drop_zombies() noexcept;
+  void drop_zombies_at_top() noexcept;
   bool resize(std::size_t bytes) noexcept;   // false: refused, nothing has changed
   void publish_earliest() noexcept;
 

@@ -130,6 +130,11 @@ TEST(limits, OneBlockedCallAndNoWork) {
   for (int procs : {1, 2}) expect_done("thread_limit", "alone", procs, 1, "done\n");
 }
 
+// Nor is a timer due that has been disarmed.
+TEST(limits, OneBlockedCallAndATimerThatWasStopped) {
+  for (int procs : {1, 2}) expect_done("thread_limit", "stopped", procs, 1, "done\n");
+}
+
 TEST(limits, ComputationsBesideBlockedCalls) {
   for (int procs : {1, 2, 8}) expect_done("thread_limit", "mixed", procs, 8, "done\n");
 }

@@ -154,6 +154,29 @@ TEST(preempt, WhoStartsGoroutinesAllTheTimeLeavesTimeForASleeper) {
   });
 }
 
+// It makes calls all the time and never parks, nobody else can run, and its timer is due: the slice ends.
+TEST(preempt, WhoNeverParksInItsCallsLeavesTimeForASleeper) {
+  weft_test::with_procs(1, [] {
+    std::atomic<bool> stop{false};
+    int turns = 0;
+    weft::wait_group sleeper;
+    sleeper.go([&] {
+      for (; turns < 20; ++turns) weft::this_goroutine::sleep_for(1ms);
+      stop = true;
+    });
+    auto c = weft::make_chan<int>(1);
+    const auto start = std::chrono::steady_clock::now();
+    while (!stop && std::chrono::steady_clock::now() - start < 20s) {
+      EXPECT_TRUE(c.try_send(1));
+      EXPECT_TRUE(c.try_recv());
+    }
+    EXPECT_EQ(turns, 20);                            // 0.1 s; never
+    stop = true;
+    turns = 20;
+    sleeper.wait();
+  });
+}
+
 // The signal cannot reach it: the processor is claimed.
 TEST(preempt, ALoopThatBlocksTheSignal) {
   for_each_procs([](int procs) {

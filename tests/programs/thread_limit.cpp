@@ -6,6 +6,7 @@
 //   thread_limit stops PROCS LIMIT      three yield, the world is stopped again and again
 //   thread_limit pipes PROCS LIMIT      two wait for each other in such calls, and a third yields
 //   thread_limit alone PROCS LIMIT      one goroutine, in such a call until another thread ends it
+//   thread_limit stopped PROCS LIMIT    the same, with a timer that was armed for an instant in the call
 //   thread_limit later PROCS LIMIT      the same for ever, and one that sleeps: Go's fatal error in the end
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <thread>
 
+#include "weft/chan.hpp"
 #include "weft/go.hpp"
 #include "weft/runtime.hpp"
 #include "weft/this_goroutine.hpp"
@@ -44,6 +46,13 @@ void start(weft::wait_group& all, int n, void (*f)()) {
       all.done();
     });
   }
+}
+
+void block_beside_stopped_timer() {
+  auto c = weft::make_chan<int>();
+  weft::go([=] { c.send(1); });
+  if (!c.recv_for(std::chrono::milliseconds(200))) std::abort();
+  block();
 }
 
 void block_beside_sleeper() {
@@ -108,14 +117,15 @@ int main(int argc, char** argv) {
   const int limit = std::atoi(argv[3]);
   const std::string_view mode = argv[1];
   std::thread other;
-  if (mode == "alone") other = std::thread([] {
-    usleep(200'000);
+  if (mode == "alone" || mode == "stopped") other = std::thread([] {
+    usleep(700'000);
     close(ends[1]);
   });
   weft::run({.maxprocs = std::atoi(argv[2]), .max_threads = limit}, [&] {
     if (mode == "stops") stops();
     else if (mode == "pipes") pipes();
     else if (mode == "alone") block();
+    else if (mode == "stopped") block_beside_stopped_timer();
     else if (mode == "later") block_beside_sleeper();
     else compute_beside(mode == "blocked" ? 2 * limit : mode == "mixed" ? limit - 2 : 0, mode == "blocked");
   });

@@ -71,7 +71,8 @@ bool blocks_interrupts(std::int32_t thread_id) noexcept;     // false also where
 
 // ---- processors (cpu_count.cpp, cgroup.cpp); read files: outside the runtime or on the helper thread ----
 int affinity_cpus() noexcept;                           // CPUs in the mask of this process, at least 1
-bool several_cpus() noexcept;                           // as it was at the first call; anywhere
+int cpus_at_first() noexcept;                           // affinity_cpus() at the first call; anywhere
+inline bool several_cpus() noexcept { return cpus_at_first() > 1; }
 // How many processors to run by default, at least 1: the CPUs of the affinity mask, fewer by cgroups.
 int default_maxprocs(bool respect_cgroups = true) noexcept;
 

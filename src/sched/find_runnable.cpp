@@ -58,7 +58,8 @@ struct global_batch {
 // none, or idle CPUs. A system call: before the lock.
 std::int32_t cpu_that_counts() noexcept {
   // [order] relaxed: it cannot change while we have a P
-  if (sched.global.threads() == 0 || sched.maxprocs.load(relaxed) == 1) return -1;
+  const auto procs = static_cast<int>(sched.maxprocs.load(relaxed));
+  if (sched.global.threads() == 0 || procs < os::cpus_at_first()) return -1;
   return sched.idle.look().idle_processors() == 0 ? os::current_cpu() : -1;
 }
 

@@ -17,11 +17,11 @@ int affinity_cpus() noexcept {
   return std::max(cpus, 1);
 }
 
-bool several_cpus() noexcept {
+int cpus_at_first() noexcept {
   static atomic<int> known{0};
   int cpus = known.load(relaxed);   // [order] relaxed: every thread would store the same value
   if (cpus == 0) known.store(cpus = affinity_cpus(), relaxed);
-  return cpus > 1;
+  return cpus;
 }
 
 }  // namespace weft::inline v0::rt::os

@@ -16,6 +16,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -79,6 +80,11 @@ def all_cases():
     return cases
 
 
+def heed_sigquit():
+    """A failure ends in a dump, by SIGQUIT; what a shell runs in the background ignores that."""
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
 def run(case, seconds, log):
     """What went wrong, or None."""
     environment = dict(os.environ, WEFTDEBUG="slice=200")
@@ -91,7 +97,8 @@ def run(case, seconds, log):
     if case.arguments[-1] == "compute":   # 1 ms each: all of them only where there is time for it
         command += ["--goroutines", str(min(20000, max(1000, int(seconds * 400))))]
     with open(log, "w") as out:
-        child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=out, text=True)
+        child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=out, text=True,
+                                 preexec_fn=heed_sigquit)
         timer = Timer(child, 3 * seconds + PATIENCE_S)
         last = time.monotonic()
         line = ""
@@ -121,7 +128,7 @@ class Timer:
 
     def fire(self):
         self.fired = True
-        self.child.send_signal(3)
+        self.child.send_signal(signal.SIGQUIT)
         try:
             self.child.wait(20)
         except subprocess.TimeoutExpired:

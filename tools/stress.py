@@ -27,9 +27,6 @@ BUILD = ROOT / "build"
 LOGS = BUILD / "stress"
 EXIT_LIMIT_S = 5      # from the last line of a program to its end
 PATIENCE_S = 60       # beside its time, on a machine that is busy with others
-# ASan's allocator has a spin lock, and a mutex that wakes none of its sleepers while one is marked as
-# spinning. Who spins uses his slices for that, or is stopped with the mark: others may stand for a second.
-ASAN_WINDOW = "--window 3"
 GDB = 'gdb -p "$SOAK_PID" -batch -ex "thread apply all bt 20"'
 
 
@@ -72,12 +69,14 @@ def all_cases():
         add("threads-fail", "--threads fails mix")
         add("threads-hang", "--threads hangs mix")
         add("hiccups", "mix sleep", preload=hiccups)
-        add("asan", f"{ASAN_WINDOW} mix", build="asan")
+        # Known to fail now and then, most of all beside other work: many are stopped while they spin for a
+        # lock of ASan's allocator, or sleep in its mutex, and one stands for a second.
+        add("asan", "mix", build="asan")
         if procs != 8:
             add("crowd", "--goroutines 1000 --arenas 1 --gap 50 large")
             add("crowd-10ms", "--goroutines 1000 --arenas 1 --gap 50 large",
                 environment={"WEFTDEBUG": ""})
-    cases.append(Case("asan-threads-fail-2", f"--procs 2 --threads fails {ASAN_WINDOW} mix", build="asan"))
+    cases.append(Case("asan-threads-fail-2", "--procs 2 --threads fails mix", build="asan"))
     cases.append(Case("compute-1", "--procs 1 compute", weight=6))
     cases.append(Case("asan-compute-1", "--procs 1 compute", build="asan", weight=2))
     return cases

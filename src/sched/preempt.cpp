@@ -36,11 +36,11 @@ constexpr std::uint32_t long_ones = 4;               // for each P: more of them
 constexpr std::int64_t growth_pause = 20 * ms;       // beyond the soft limit: one thread more in this time
 constexpr std::uint32_t soft_limit = 256;            // threads that wait for their next turn; or 4 for each P
 constexpr std::int64_t longest_hold = 100 * ms;      // of what has not begun, for want of a thread
-constexpr std::int64_t longest_creation = 2'000 * ms;
+constexpr std::int64_t longest_creation = 2'000 * ms;  // of a thread; later it is believed to be refused
 constexpr std::int64_t one_hold = 200 * ms;          // so long after the last time it is another one
 constexpr std::int64_t one_rest = 50 * us;
 constexpr std::int64_t longest_rest = 20 * ms;
-constexpr std::int64_t longest_wait_for_cpu = 100 * ms;
+constexpr std::int64_t longest_wait_for_cpu = 100 * ms;   // then the P need not stay with it
 
 atomic<bool> creation_is_blocked{false};             // written by sysmon (look_at_template)
 

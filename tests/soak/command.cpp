@@ -27,7 +27,6 @@ void print_help() {
       "  --seconds S      how long (10)\n"
       "  --goroutines N   how many (%zu; compute: %zu)\n"
       "  --arenas N       at most so many arenas of malloc\n"
-      "  --window S       a second is so long (1)\n"
       "  --gap MS         not each goroutine in every second, but never so long without progress of any\n"
       "  --threads fails|hangs   so does pthread_create, at random\n"
       "  --plain          threads instead of goroutines, to compare\n"
@@ -69,7 +68,6 @@ void read_option(command& how, std::string_view option, const char* value) {
   else if (option == "--seconds") read_number(how.seconds, option, value);
   else if (option == "--goroutines") read_number(how.goroutines, option, value);
   else if (option == "--arenas") read_number(how.arenas, option, value);
-  else if (option == "--window") read_number(how.window, option, value);
   else if (option == "--gap") read_number(how.gap_ms, option, value);
   else if (option == "--threads") how.threads = fault_named(value);
   else refuse("unknown option", option);

@@ -17,7 +17,6 @@ struct command {
   double seconds = 10;
   std::size_t goroutines = 0;          // as many as the kind says
   int arenas = 0;                      // of malloc; 0: as libc likes
-  double window = 1;                   // seconds; each goroutine gets on in every one
   int gap_ms = 0;                      // 0: each goroutine is watched
   fault threads = fault::none;
   std::vector<const operation*> chosen;   // one of them is drawn each time

@@ -147,19 +147,15 @@ void run_on_failure() {
 
 class window {
  public:
-  window(clock::duration length, std::span<const counter> counters)
-      : length_(length),
-        counters_(counters),
-        cpu_(cpu_time()),
-        waited_(read_waiting_times()),
-        values_(read_all(counters)) {}
+  explicit window(std::span<const counter> counters)
+      : counters_(counters), cpu_(cpu_time()), waited_(read_waiting_times()), values_(read_all(counters)) {}
 
   bool is_over(clock::time_point now, int procs) {
     const auto wall = now - begun_;
-    if (wall < length_ || now < next_look_) return false;
+    if (wall < 1s || now < next_look_) return false;
     next_look_ = now + 100ms;
-    if (cpu_time() - cpu_ >= length_ * 9 / 10 * cpus(procs)) return true;
-    return wall - waited_since(waited_) / procs >= length_ || wall >= 10 * length_;
+    if (cpu_time() - cpu_ >= 900ms * cpus(procs)) return true;
+    return wall - waited_since(waited_) / procs >= 1s || wall >= 10s;
   }
 
   struct result {
@@ -181,7 +177,6 @@ class window {
   }
 
  private:
-  const clock::duration length_;
   std::span<const counter> counters_;
   clock::time_point begun_ = clock::now(), next_look_ = begun_;
   clock::duration cpu_;
@@ -225,7 +220,7 @@ void watch::look_on(std::span<const counter> counters, const std::function<void(
   const auto start = clock::now();
   gap_meter gap(how_, start);
   for (bool done = false; !done;) {
-    window w(how_.window, counters);
+    window w(counters);
     for (auto now = start; !w.is_over(now, how_.procs);) {
       std::this_thread::sleep_for(look_every);
       now = clock::now();

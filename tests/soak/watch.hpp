@@ -4,9 +4,9 @@
 //   every window (1 s)  has EACH counter grown? If not: who stands, and the process ends with a dump
 //
 // On a busy machine everything seems to stand still. A window lasts until the process has had as much CPU as
-// it could use in a second, or has not been kept waiting for one for a second; ten times that at most. From a
-// gap that is too long the time is taken off in which the watcher itself was late, or in which threads of the
-// process could run and got no CPU (/proc/self/task/TID/schedstat).
+// it could use in a second, or has not been kept waiting for one for a second; 10 s at most. From a gap that
+// is too long the time is taken off in which the watcher itself was late, or in which threads of the process
+// could run and got no CPU (/proc/self/task/TID/schedstat).
 //
 // Who has not begun may stand for a while: a goroutine that is stopped in the middle of something needs its
 // thread, so the next one needs another, and those come one after the other.
@@ -30,7 +30,6 @@ struct alignas(64) counter {
 struct watch_options {
   int procs = 1;
   clock::duration length{};                // the watch is over then, at the end of a window
-  clock::duration window = std::chrono::seconds(1);
   bool each = true;                        // judge the windows
   int longest_start = 5;                   // windows; then all must have begun
   clock::duration longest_gap{};           // judge the gap; zero: only measure

@@ -85,7 +85,6 @@ void use_up_threads(const crowd& all, const weft::wait_group& done) {
 watch_options watch_for(const command& how, double seconds) {
   return {.procs = how.procs,
           .length = std::chrono::milliseconds(static_cast<long>(1000 * seconds)),
-          .window = std::chrono::milliseconds(static_cast<long>(1000 * how.window)),
           .each = how.gap_ms == 0,
           .longest_start = how.threads == fault::none ? usual_start : slow_start,
           .longest_gap = std::chrono::milliseconds(how.gap_ms)};

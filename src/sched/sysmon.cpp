@@ -74,14 +74,15 @@ bool look_at_all(sysmon_state& m, std::int64_t now) noexcept {
   m.next_look = look_at_strays(now);
   // [order] relaxed: a hint. Whether the template thread is blocked is to be seen soon
   if (services.creating.load(relaxed) != 0) m.next_look = std::min(m.next_look, now + 1 * ms);
+  const bool unwatched = !sched.polling.load(relaxed);    // [order] relaxed: seen a round later at worst
   const std::uint32_t n = sched.maxprocs.load(acquire);   // [order] acquire: so many have been built
   for (std::uint32_t i = 0; i < n; ++i) {
     processor* pp = &sched.processors[i];
     did |= look_at(pp, now, m);
-    overdue |= pp->timers.earliest() <= now && pp->timers.earliest_live() <= now;
+    overdue |= unwatched && pp->timers.earliest() <= now && pp->timers.earliest_live() <= now;
   }
-  // [order] relaxed, both: seen a round later at worst
-  if ((overdue && !sched.polling.load(relaxed)) || sched.only_strays_come.exchange(false, relaxed)) wake_p();
+  // [order] relaxed, as above
+  if (overdue || sched.only_strays_come.exchange(false, relaxed)) wake_p();
   if (exiting.load(relaxed)) did |= let_go_stopped();      // [order] relaxed: seen a round later at worst
   return did | watch(now);
 }

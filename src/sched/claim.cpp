@@ -99,7 +99,7 @@ bool come_back(machine* mp, lease_word::value seen) noexcept {
   processor* pp = waits ? nullptr : idle_get_p();
   mp->comes_back = pp == nullptr;
   if (pp == nullptr) return true;
-  ++pp->schedtick;                                   // its slice begins
+  begin_slice(pp);
   acquire_p(mp, pp);
   return true;
 }

@@ -64,11 +64,11 @@ std::int64_t slice_length() noexcept {
 }
 
 // When a timer of its ends its slice. A P that switches comes to its timers by itself, and one whose
-// goroutine only makes calls may be about to.
+// goroutine only makes calls, or that begins a slice, may be about to.
 std::int64_t timer_needs_it(processor* pp, progress made) noexcept {
   const std::int64_t timer = pp->timers.earliest();
   if (made == progress::switches || timer == os::forever) return os::forever;
-  return made == progress::none ? timer : timer + late_timer;
+  return made == progress::none ? timer : std::max(timer, pp->seen_when) + late_timer;
 }
 
 // Never when nobody waits. Work elsewhere counts: in the ring of a P whose goroutine cannot be made to leave
@@ -90,6 +90,13 @@ std::int64_t next_end(processor* pp, std::int64_t now, progress made) noexcept {
   return std::min(next, pp->seen_stay.since + early_slice);
 }
 
+// The slice that has been looked at shall end, and not one that has begun since.
+void ask(processor* pp) noexcept {
+  end_slice(pp);
+  // [order] relaxed: as in begin_slice()
+  if (pp->schedtick != pp->seen_tick) pp->attention.fetch_and(~std::uint32_t{attend_slice}, relaxed);
+}
+
 // Since the first time it was asked, in this stay. One that waits for a CPU, or in the kernel, is not
 // interrupted for some time: it would come back to stop, and its P would go from thread to thread with
 // nothing done.
@@ -108,7 +115,7 @@ outcome press(processor* pp, std::int64_t now, progress made) noexcept {
     return {false, next_end(pp, now, made)};
   }
   if (made != progress::none) {
-    end_slice(pp);
+    ask(pp);
     return {false, now + patience};
   }
   stay_outside& stay = pp->seen_stay;
@@ -187,7 +194,7 @@ outcome preempt(processor* pp, std::int64_t now, progress made) noexcept {
   if (pp->slice_ended != 0) return press(pp, now, made);
   if (!is_over(pp, now, made)) return {false, next_end(pp, now, made)};
   pp->slice_ended = now;
-  end_slice(pp);
+  ask(pp);
   if (made == progress::none) has_run(pp->seen_m, pp->seen_stay);
   return {is_kept_waiting() || now - pp->seen_when < slice_length(), now + patience};
 }

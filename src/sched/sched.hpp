@@ -198,6 +198,14 @@ void init_processors(std::uint32_t n) noexcept;          // before the world run
 void for_each_p(void (*f)(processor*)) noexcept;         // once on each P, at a safe point; helper thread
 void run_safe_point(processor* pp) noexcept;             // the P's own M, or whoever claimed the P
 
+// A goroutine's slice begins on this P: whoever asked for the end of one meant an earlier one.
+inline void begin_slice(processor* pp) noexcept {
+  ++pp->schedtick;
+  // [order] relaxed, both: a request; missed here, this slice is short (ask, preempt.cpp)
+  if (pp->attention.load(relaxed) & attend_slice) [[unlikely]]
+    pp->attention.fetch_and(~std::uint32_t{attend_slice}, relaxed);
+}
+
 // ---- preempt.cpp (more for sysmon in preempt.hpp) ----
 void end_slice(processor* pp) noexcept;        // a request: the next crossing or switch answers
 bool thread_for(processor* pp) noexcept;       // some thread can take it over; false: one was asked for

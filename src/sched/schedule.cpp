@@ -44,7 +44,7 @@ void schedule(machine* mp) noexcept {
     if (next.gp == nullptr) continue;                // the thread ends
     if (mp->spinning) reset_spinning(mp);
     // For one that is bound elsewhere too: or the 61st slice would be the next one's again, and for ever.
-    if (!next.inherits_slice) ++mp->pp->schedtick;
+    if (!next.inherits_slice) begin_slice(mp->pp);
     if (next.gp->bound != nullptr && next.gp->bound != mp) {
       start_locked_m(mp, next.gp);
       continue;

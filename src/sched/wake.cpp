@@ -48,7 +48,7 @@ machine* take_waiting_thread(processor* pp, std::int32_t free_cpu = -1) noexcept
   if (gp == nullptr) return nullptr;
   machine* mp = gp->bound;
   mp->waits_for_p = false;
-  ++pp->schedtick;                                   // its slice begins
+  begin_slice(pp);
   leave_next_p(mp, pp);
   return mp;
 }

@@ -201,13 +201,13 @@ bool somebody_waits_for(processor* pp) noexcept {
 }
 
 // The slice is over, in a place where the goroutine keeps its thread. Without a thread for its P the bit
-// stays, for the next switch, and for sysmon to try again.
+// stays, for the next switch, and for sysmon to try again. What waits in run_next begins a slice.
 void end_slice_here(machine* mp) noexcept {
   processor* pp = mp->pp;
   fetch_for_slice(mp);
   const bool waits = somebody_waits_for(pp);
   if (waits && !thread_for(pp)) return;
-  pp->attention.fetch_and(~std::uint32_t{attend_slice}, relaxed);   // [order] relaxed: our answer follows
+  begin_slice(pp);
   if (!waits) return;
   emit(event::goroutine_preempt, mp->current->id);
   wait_for_p_here(mp);

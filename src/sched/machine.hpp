@@ -22,7 +22,9 @@ struct stay_outside {                 // sysmon's notes about one (retake.cpp, p
   std::uint64_t gate = 0;
   std::int64_t since = 0;
   std::uint64_t announced = 0;
-  std::int64_t cpu_time = -1;
+  std::int64_t cpu_time = -1;         // of its thread, at the last look
+  std::int64_t looked = 0;            // when that was
+  bool stands = false;                // it was the same at the look before
   std::int64_t cpu_time_asked = -1;   // at the end of its slice
   std::int64_t interrupted = 0;       // when it was sent the signal; 0: was not
 };

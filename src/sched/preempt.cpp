@@ -90,6 +90,13 @@ std::int64_t next_end(processor* pp, std::int64_t now, progress made) noexcept {
   return std::min(next, pp->seen_stay.since + early_slice);
 }
 
+// After its goroutine has been interrupted. No look is spent on seeing that a slice has begun, unless
+// something may end it early. If it has not, the end of that slice is when the P is claimed.
+std::int64_t next_look_after(processor* pp, std::int64_t now) noexcept {
+  const std::int64_t end = now + slice_length();
+  return is_kept_waiting() || pp->timers.earliest() < end ? now + patience : end;
+}
+
 // The slice that has been looked at shall end, and not one that has begun since.
 void ask(processor* pp) noexcept {
   end_slice(pp);
@@ -126,7 +133,8 @@ outcome press(processor* pp, std::int64_t now, progress made) noexcept {
   if (!forks && !waits_long && !has_run(pp->seen_m, stay)) return {false, now + patience};
   bool took = false;
   if (stay.interrupted == 0 && may_interrupt() && !forks) {
-    if (thread_for(pp)) interrupt(pp->seen_m, stay, now);
+    if (!thread_for(pp) || !interrupt(pp->seen_m, stay, now)) return {false, now + patience};
+    return {false, next_look_after(pp, now)};
   } else if ((forks || now - stay.interrupted >= slice_length()) && thread_for(pp)) {
     took = take_for_good(pp->seen_m, stay.gate, false);
   }
@@ -185,17 +193,23 @@ bool look_at_template(std::int64_t now) noexcept {
   return in_a_hurry();
 }
 
+namespace {
+
+void note_slice(processor* pp, std::uint32_t tick, std::int64_t now) noexcept {
+  pp->seen_when = pp->handed_tick == tick ? pp->handed_when.get() : now;
+  pp->seen_tick = tick;
+  pp->slice_ended = 0;
+}
+
+}  // namespace
+
 outcome preempt(processor* pp, std::int64_t now, progress made) noexcept {
-  if (const std::uint32_t tick = pp->schedtick; tick != pp->seen_tick) {
-    pp->seen_tick = tick;
-    pp->seen_when = now;
-    pp->slice_ended = 0;
-  }
+  if (const std::uint32_t tick = pp->schedtick; tick != pp->seen_tick) note_slice(pp, tick, now);
   if (pp->slice_ended != 0) return press(pp, now, made);
   if (!is_over(pp, now, made)) return {false, next_end(pp, now, made)};
   pp->slice_ended = now;
   ask(pp);
-  if (made == progress::none) has_run(pp->seen_m, pp->seen_stay);
+  if (pp->seen_m != nullptr) has_run(pp->seen_m, pp->seen_stay);
   return {is_kept_waiting() || now - pp->seen_when < slice_length(), now + patience};
 }
 

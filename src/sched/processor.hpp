@@ -63,6 +63,8 @@ struct alignas(cache_line) processor {
   // ---- owner M only ----
   std::uint32_t id = 0;
   owned<std::uint32_t> schedtick{0};      // +1 per slice; Go's schedtick
+  owned<std::uint32_t> handed_tick{0};    // of the last slice that was a waiting thread's, and
+  owned<std::int64_t> handed_when{0};     // when it began (take_waiting_thread)
   std::uint64_t next_id = 0, end_id = 0;  // goroutine ids handed out in batches
   owned<std::uint64_t> born{0}, ended{0}; // goroutines, for num_goroutine(): sums over all Ps
   goroutine_cache free_goroutines;

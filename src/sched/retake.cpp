@@ -4,8 +4,8 @@
 // outside, and its gate stands still. That may also be a computation, which keeps its P until its slice ends
 // (preempt.cpp). So:
 //
-//   look 1   outside, gate value s                                      remember s
-//   look 2   still s, and somebody could use the P                      read the thread's CPU clock
+//   look 1   outside, gate value s; the thread's CPU clock              remember both
+//   look 2   still s, somebody could use the P, the clock stands        look again, soon
 //   look 3   still s, the clock stands, the kernel says: it is blocked  claim the P, hand it on
 //
 // The clock alone is not enough: on a busy machine a thread that wants to run may stand for 20 ms, and sysmon
@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::int64_t long_call = 10'000'000;       // then the P is taken even if nobody waits for it
 constexpr std::int64_t clock_alone = 3'000'000;      // so long it must stand where the kernel says no more
+constexpr std::int64_t old_look = 1'000'000;         // since then it may have run first, and blocked later
 bool thread_was_first = false;                       // at the last hand-on; sysmon only
 
 // Go's rule: an idle P or a spinner would do for whatever comes, until the call has become a long one. And
@@ -44,9 +45,12 @@ verdict judge(processor* pp, stay_outside& stay, std::int64_t now, block_warning
   stay.announced = mp->announced.look();
   if (stay.announced == before && announcement_word::goes_on(before, stay.gate)) return verdict::blocked;
   const std::int64_t used = os::thread_cpu_time(mp->thread_id);
-  const bool first = stay.cpu_time < 0, stands = used == stay.cpu_time;
+  const bool stands = used == stay.cpu_time, stood = stay.stands, long_ago = now - stay.looked >= old_look;
   stay.cpu_time = used;
-  if (!stands) return first ? verdict::look_again : verdict::no;
+  stay.looked = now;
+  stay.stands = stands;
+  if (!stands && (!long_ago || os::blocked_in(mp->thread_id) == os::not_blocked)) return verdict::no;
+  if (!stands || !stood) return verdict::look_again;
   const long call = os::blocked_in(mp->thread_id, &seen.pc);
   if (call == os::not_blocked) return verdict::no;
   if (call <= os::blocked_unknown && now - stay.since < clock_alone) return verdict::look_again;
@@ -71,8 +75,10 @@ bool meet_again(processor* pp, std::int64_t now) noexcept {
   machine* mp = pp->mp.load(acquire);                // [order] acquire: the record, not what it does now
   const std::uint64_t gate = mp != nullptr ? mp->gate.look() : 1;
   if (gate_word::is_outside(gate) && pp->seen_m == mp && pp->seen_stay.gate == gate) return true;
-  pp->seen_m = gate_word::is_outside(gate) ? mp : nullptr;
-  pp->seen_stay = {gate, now, mp != nullptr ? mp->announced.look() : 0};
+  pp->seen_m = nullptr;
+  if (!gate_word::is_outside(gate)) return false;
+  pp->seen_m = mp;
+  pp->seen_stay = {gate, now, mp->announced.look(), os::thread_cpu_time(mp->thread_id), now};
   return false;
 }
 

@@ -62,7 +62,9 @@ bool look_at(processor* pp, std::int64_t now, sysmon_state& m) noexcept {
     wake_p_slow();
     return true;
   }
-  const progress made = stands ? progress::none : stood_still ? progress::calls : progress::switches;
+  // Who is inside now may be on its way to another goroutine, or just have got the P.
+  const bool calls = stood_still && pp->seen_m != nullptr;
+  const progress made = stands ? progress::none : calls ? progress::calls : progress::switches;
   const outcome slice = preempt(pp, now, made);
   m.next_look = std::min(m.next_look, slice.next_look);
   if (slice.took) m.last_taken = now;

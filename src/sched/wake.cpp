@@ -49,6 +49,8 @@ machine* take_waiting_thread(processor* pp, std::int32_t free_cpu = -1) noexcept
   machine* mp = gp->bound;
   mp->waits_for_p = false;
   begin_slice(pp);
+  pp->handed_when = os::nanotime();
+  pp->handed_tick = pp->schedtick.get();
   leave_next_p(mp, pp);
   return mp;
 }

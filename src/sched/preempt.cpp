@@ -63,6 +63,13 @@ std::int64_t slice_length() noexcept {
   return in_a_hurry() ? short_slice : us_wanted > 0 ? us_wanted * us : full_slice;
 }
 
+// Another slice than at the last look.
+void note_slice(processor* pp, std::uint32_t tick, std::int64_t now) noexcept {
+  pp->seen_when = pp->handed_tick == tick ? pp->handed_when.get() : now;
+  pp->seen_tick = tick;
+  pp->slice_ended = 0;
+}
+
 // When a timer of its ends its slice. A P that switches comes to its timers by itself, and one whose
 // goroutine only makes calls, or that begins a slice, may be about to.
 std::int64_t timer_needs_it(processor* pp, progress made) noexcept {
@@ -131,13 +138,12 @@ outcome press(processor* pp, std::int64_t now, progress made) noexcept {
   const bool forks = pp->seen_m->in_fork.load(relaxed);   // [order] relaxed: a hint. It would not stop
   const bool waits_long = now - pp->slice_ended >= longest_wait_for_cpu;   // others may have one
   if (!forks && !waits_long && !has_run(pp->seen_m, stay)) return {false, now + patience};
-  bool took = false;
   if (stay.interrupted == 0 && may_interrupt() && !forks) {
-    if (!thread_for(pp) || !interrupt(pp->seen_m, stay, now)) return {false, now + patience};
-    return {false, next_look_after(pp, now)};
-  } else if ((forks || now - stay.interrupted >= slice_length()) && thread_for(pp)) {
-    took = take_for_good(pp->seen_m, stay.gate, false);
+    const bool sent = thread_for(pp) && interrupt(pp->seen_m, stay, now);
+    return {false, sent ? next_look_after(pp, now) : now + patience};
   }
+  const bool is_due = forks || now - stay.interrupted >= slice_length();
+  const bool took = is_due && thread_for(pp) && take_for_good(pp->seen_m, stay.gate, false);
   return {took, now + patience, took && has_signals()};   // else every slice ends like this
 }
 
@@ -192,16 +198,6 @@ bool look_at_template(std::int64_t now) noexcept {
   creation_is_blocked.store(blocked && sched.global.threads() != 0, relaxed);
   return in_a_hurry();
 }
-
-namespace {
-
-void note_slice(processor* pp, std::uint32_t tick, std::int64_t now) noexcept {
-  pp->seen_when = pp->handed_tick == tick ? pp->handed_when.get() : now;
-  pp->seen_tick = tick;
-  pp->slice_ended = 0;
-}
-
-}  // namespace
 
 outcome preempt(processor* pp, std::int64_t now, progress made) noexcept {
   if (const std::uint32_t tick = pp->schedtick; tick != pp->seen_tick) note_slice(pp, tick, now);

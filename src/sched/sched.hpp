@@ -198,6 +198,12 @@ void init_processors(std::uint32_t n) noexcept;          // before the world run
 void for_each_p(void (*f)(processor*)) noexcept;         // once on each P, at a safe point; helper thread
 void run_safe_point(processor* pp) noexcept;             // the P's own M, or whoever claimed the P
 
+// ---- preempt.cpp (more for sysmon in preempt.hpp) ----
+void end_slice(processor* pp) noexcept;        // a request: the next crossing or switch answers
+bool thread_for(processor* pp) noexcept;       // some thread can take it over; false: one was asked for
+void pass_over(goroutine* gp) noexcept;        // that may not begin now
+bool must_stay_free(machine* mp) noexcept;     // it may not begin a goroutine now (only then has it others)
+
 // A goroutine's slice begins on this P: whoever asked for the end of one meant an earlier one.
 inline void begin_slice(processor* pp) noexcept {
   ++pp->schedtick;
@@ -205,12 +211,6 @@ inline void begin_slice(processor* pp) noexcept {
   if (pp->attention.load(relaxed) & attend_slice) [[unlikely]]
     pp->attention.fetch_and(~std::uint32_t{attend_slice}, relaxed);
 }
-
-// ---- preempt.cpp (more for sysmon in preempt.hpp) ----
-void end_slice(processor* pp) noexcept;        // a request: the next crossing or switch answers
-bool thread_for(processor* pp) noexcept;       // some thread can take it over; false: one was asked for
-void pass_over(goroutine* gp) noexcept;        // that may not begin now
-bool must_stay_free(machine* mp) noexcept;     // it may not begin a goroutine now (only then has it others)
 
 // ---- lock_thread.cpp ----
 void start_locked_m(machine* mp, goroutine* gp) noexcept;   // gives mp's P to gp's bound M, then sleeps

@@ -17,16 +17,20 @@
 namespace weft::inline v0::rt {
 namespace {
 
-constexpr int looks = 100, pauses = 4;               // in all 2 to 20 us, as the CPU pauses
+// As long as a sleep and a wake may take. Shorter, and one slow wake puts both sides to sleep for ever after:
+// whoever is woken has been waited for in vain.
+constexpr std::int64_t longest_wait = 50'000;        // ns
+constexpr int pauses = 4;                            // between two looks at the clock
 constexpr std::uint32_t futile_max = 10;             // futile waits in a row; the next 2^n are not made
 
 // mp stands where a giver finds it.
 bool comes_back(const machine* mp) noexcept {
-  for (int i = 0; i < looks; ++i) {
+  const std::int64_t until = os::nanotime() + longest_wait;
+  do {
     // [order] relaxed: take_next_p() looks again
     if (mp->next_pp.load(relaxed) != nullptr) return true;
     os::cpu_pause(pauses);
-  }
+  } while (os::nanotime() < until);
   return false;
 }
 

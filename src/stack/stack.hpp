@@ -5,7 +5,8 @@
 // A stack of `size` bytes takes `size` of address space, its lowest 64 KiB (or a quarter if smaller) being
 // the guard. Nothing is committed until it is touched; a parked goroutine keeps one page. Tops are coloured:
 // the usable top lies 0 to 31 cache lines below the real one, by stack number, so that a thousand parked
-// frames do not fall into the same cache sets, and at least 2 KiB of the first page are left.
+// frames do not fall into the same cache sets, and at least 2 KiB of the first page are left. And a stack has
+// an odd number of pages, for the TLB's sets: 64 pages apart, a thousand of them shared a sixteenth of those.
 //
 //   in the kernel --carve--> handed out <--> a P's cache
 //                               ^  |            | when full

@@ -1,8 +1,8 @@
 // stack_large.cpp — stacks that are not of the default size: one mapping each, recycled by size class.
 //
-// Classes are four to a doubling, so at most a fifth of the address space is lost. A record a stack, in a
-// table that never moves: `number` is its index. Free records of a class form a LIFO; a record whose mapping
-// was given up goes to the list of empty ones.
+// Classes are four to a doubling, so at most a fifth of the address space is lost; and a page, for their
+// number to be odd (stack.hpp). A record a stack, in a table that never moves: `number` is its index. Free
+// records of a class form a LIFO; a record whose mapping was given up goes to the list of empty ones.
 #include <algorithm>
 #include <bit>
 #include <new>
@@ -44,12 +44,12 @@ constinit table large;
 
 struct size_class {
   unsigned index;
-  std::size_t bytes;
+  std::size_t bytes;                         // an even number of pages
 };
 
 size_class class_of(std::size_t bytes) noexcept {
   std::size_t page = os::page_size();
-  std::size_t step = std::max(page, std::bit_floor(bytes) / 4);
+  std::size_t step = std::max(2 * page, std::bit_floor(bytes) / 4);
   bytes = (bytes + step - 1) / step * step;
   unsigned exponent = static_cast<unsigned>(std::bit_width(bytes)) - 1;
   return {std::min(exponent * 4 + static_cast<unsigned>(bytes >> (exponent - 2) & 3), classes - 1), bytes};
@@ -108,6 +108,7 @@ stack take_cached_or_map(std::size_t size) noexcept {
   constexpr std::size_t most = std::size_t{1} << 40;
   if (size > most) return {};
   size_class c = class_of(size + guard_size() + stack_colour(31));
+  c.bytes = odd_pages(c.bytes);
   auto pages = static_cast<std::uint32_t>(c.bytes / os::page_size());
   std::uint32_t i = none;
   {
@@ -153,7 +154,7 @@ void large_stack_free(const stack& s) noexcept {
   sanitizer::unpoison_stack(s.bottom, s.size());   // it may be unmapped, and the address be somebody else's
   locked hold(large.lock);
   record& r = large.records[s.number];
-  unsigned c = class_of(s.reserved * os::page_size()).index;
+  unsigned c = class_of((s.reserved - 1) * os::page_size()).index;
   r.next = large.cached[c];
   large.cached[c] = s.number;
   ++large.cached_count;

@@ -28,6 +28,8 @@ std::size_t round_up(std::size_t n, std::size_t unit) noexcept { return (n + uni
 
 constinit stack_slabs slabs_of_default_size;
 
+std::size_t odd_pages(std::size_t bytes) noexcept { return bytes | os::page_size(); }
+
 std::size_t stack_colour(std::uint32_t number) noexcept { return number % colours * cache_line; }
 
 std::byte* map_stack_memory(std::size_t bytes) noexcept {
@@ -81,7 +83,7 @@ void stack_slabs::init(std::size_t stack_size) noexcept {
   locked hold(lock_);
   if (slabs_ != nullptr) return;
   std::size_t page = os::page_size();
-  stack_size_ = round_up(std::max({stack_size, least_stack, 4 * page}), page);
+  stack_size_ = odd_pages(round_up(std::max({stack_size, least_stack, 4 * page}), page));
   stack_pages_ = static_cast<std::uint32_t>(stack_size_ / page);
   guard_size_ = std::max(page, std::min(most_guard, stack_size_ / 4) / page * page);
   per_slab_ = static_cast<std::uint32_t>(

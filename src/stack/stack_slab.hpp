@@ -116,6 +116,7 @@ void stack_scavenge_period(std::int64_t ns) noexcept;      // for tests: half a 
 
 // Read-write address space in small pages that nothing makes resident; null: there is none left.
 std::byte* map_stack_memory(std::size_t bytes) noexcept;
+std::size_t odd_pages(std::size_t bytes) noexcept;          // of whole pages: a page more, or none
 std::size_t stack_colour(std::uint32_t number) noexcept;
 
 extern stack_slabs slabs_of_default_size;

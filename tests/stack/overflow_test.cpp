@@ -113,7 +113,7 @@ TEST_F(OverflowDeathTest, DefaultSizeIsASetting) {
       {
         rt::stack_init({.default_size = 16 << 10});
         rt::stack s = rt::stack_allocate(0);
-        bool ok = rt::stack_default_size() == 16 << 10 && s.size() >= 10 << 10;
+        bool ok = rt::stack_default_size() == 20 << 10 && s.size() >= 10 << 10;
         ok = ok && fault_at(s.bottom - 1) == EFAULT && fault_at(s.bottom) == 0;
         std::_Exit(ok ? 5 : 6);
       },

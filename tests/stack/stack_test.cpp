@@ -1,6 +1,7 @@
 // Stacks: shape, guards, recycling, many of them, other sizes, and the caches of the Ps.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <thread>
 #include <vector>
@@ -17,7 +18,7 @@ constexpr std::size_t many = rt::sanitizer::address || rt::sanitizer::thread ? 2
 TEST(Stack, HasTheShapeThatWasPromised) {
   rt::stack s = rt::stack_allocate(0);
   ASSERT_TRUE(s);
-  EXPECT_EQ(rt::stack_default_size(), 256u * 1024);
+  EXPECT_EQ(rt::stack_default_size(), 260u * 1024);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(s.top) % 64, 0u);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(s.bottom) % 4096, 0u);
   EXPECT_GE(s.size(), 256u * 1024 - 64 * 1024 - 2 * 1024);
@@ -36,6 +37,20 @@ TEST(Stack, TopsAreColouredAndTwoKiBOfTheFirstPageAreLeft) {
   }
   EXPECT_EQ(offsets.size(), 32u);
   for (auto& s : stacks) rt::stack_free(s);
+}
+
+TEST(Stack, TopsAreSpreadOverTheSetsOfTheTlb) {
+  constexpr std::size_t sets = 64, in_a_slab = 252;
+  for (std::size_t size : {std::size_t{0}, std::size_t{1} << 20}) {
+    std::vector<rt::stack> stacks;
+    std::vector<int> used(sets);
+    for (std::size_t i = 0; i < in_a_slab; ++i) {
+      stacks.push_back(rt::stack_allocate(size));
+      ++used[(reinterpret_cast<std::uintptr_t>(stacks.back().top) - 1) / 4096 % sets];
+    }
+    EXPECT_LE(*std::max_element(used.begin(), used.end()), 8) << size;
+    for (auto& s : stacks) rt::stack_free(s);
+  }
 }
 
 TEST(Stack, GuardRefusesWrites) {

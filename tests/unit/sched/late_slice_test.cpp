@@ -1,78 +1,75 @@
-// late_slice_test.cpp — who asks for the end of a slice means one that has lasted.
+// late_slice_test.cpp — a late timer ends the slice that has kept it waiting, not one that has just begun.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <atomic>
-#include <chrono>
-#include <cstdint>
-#include <cstdlib>
+#include <memory>
 
-#include "event/event.hpp"
+#include "os/os.hpp"
+#include "sched/inside.hpp"
+#include "sched/preempt.hpp"
 #include "support/weft_test.hpp"
-#include "weft/go.hpp"
-#include "weft/this_goroutine.hpp"
-#include "weft/wait_group.hpp"
 
+namespace weft::rt {
 namespace {
 
-using namespace std::chrono_literals;
-using weft::rt::event;
+constexpr std::int64_t ms = 1'000'000;
 
-std::atomic<std::uint64_t> watched{0};
-std::atomic<int> preempted{0};
-
-void count_preemptions(event what, std::uint64_t subject, std::uint64_t) noexcept {
-  if (what == event::goroutine_preempt && subject == watched) ++preempted;
-}
-
-// Small ones, and some for which the kernel is asked.
-void allocate_until(const std::atomic<bool>& stop) {
-  for (std::size_t i = 0; !stop; ++i) {
-    auto* bytes = static_cast<volatile char*>(std::malloc(i % 16 == 0 ? 300'000 : 100));
-    bytes[0] = 1;
-    std::free(const_cast<char*>(bytes));
-  }
-}
-
-// Returns how often it was preempted although it had hardly run.
-int sleep_often(int times) {
-  using clock = std::chrono::steady_clock;
-  int wrongly = 0;
-  watched = weft::this_goroutine::id();
-  for (auto woke = clock::now(); times > 0; --times) {
-    const int before = preempted;
-    const auto ran = clock::now() - woke;            // not if the kernel has kept it from running
-    weft::this_goroutine::sleep_for(2ms);
-    woke = clock::now();
-    wrongly += ran < 200us && preempted != before;
-  }
-  return wrongly;
-}
-
-// A fork keeps all the others waiting in the kernel and in malloc, and new threads from coming: sleepers wake
-// late, on an M that has just got the processor. All that this one does is to sleep again. The goroutines
-// that have kept it waiting are preempted, it is not.
-TEST(late_slice, IsNotThatOfTheSleeper) {
-  int wrongly = 0;
+// A processor that only sysmon asks about, with a timer that is due since `late` ns. In a world of one
+// processor, which is busy with the test.
+template <class F>
+void with_late_timer(std::int64_t late, F&& f) {
   weft_test::with_procs(1, [&] {
-    std::atomic<bool> stop{false};
-    weft::wait_group all;
-    for (int i = 0; i < 64; ++i) all.go([&] { allocate_until(stop); });
-    all.go([&] {
-      wrongly = sleep_often(weft_test::scaled(1000, 100));
-      stop = true;
-    });
-    weft::rt::installed_sink.store(count_preemptions, weft::rt::release);
-    while (!stop) {
-      const pid_t child = fork();
-      if (child == 0) _exit(0);
-      waitpid(child, nullptr, 0);
-    }
-    all.wait();
-    weft::rt::installed_sink.store(nullptr, weft::rt::release);
+    const auto pp = std::make_unique<processor>();
+    timer_node timer;
+    const inside in;
+    const std::int64_t now = os::nanotime();
+    pp->timers.arm(timer, now - late);
+    ++pp->schedtick;                                 // a slice that sysmon has not seen yet
+    f(*pp, now);
+    timer.disarm();
+    pp->timers.clear();
   });
-  EXPECT_LE(wrongly, 1);                             // 0; up to 4 if a late timer ends a slice that begins
+}
+
+bool is_asked(const processor& p) { return (p.attention.load() & attend_slice) != 0; }
+
+TEST(late_slice, MustHaveLasted) {
+  with_late_timer(100 * ms, [](processor& p, std::int64_t now) {
+    preempt(&p, now, progress::calls);
+    EXPECT_FALSE(is_asked(p)) << "the first look: it may just have begun";
+    preempt(&p, now + late_timer - 1, progress::calls);
+    EXPECT_FALSE(is_asked(p));
+    preempt(&p, now + late_timer, progress::calls);
+    EXPECT_TRUE(is_asked(p)) << "now it is the one that keeps the timer waiting";
+  });
+}
+
+TEST(late_slice, IsSparedIfAnotherHasBegun) {
+  with_late_timer(100 * ms, [](processor& p, std::int64_t now) {
+    preempt(&p, now, progress::calls);
+    ++p.schedtick;
+    preempt(&p, now + late_timer, progress::calls);
+    EXPECT_FALSE(is_asked(p)) << "another slice than at the last look";
+  });
+}
+
+TEST(late_slice, TheRequestEndsWithTheSlice) {
+  with_late_timer(100 * ms, [](processor& p, std::int64_t now) {
+    preempt(&p, now, progress::calls);
+    preempt(&p, now + late_timer, progress::calls);
+    ASSERT_TRUE(is_asked(p));
+    p.attention.fetch_or(attend_stop, relaxed);
+    begin_slice(&p);
+    EXPECT_FALSE(is_asked(p));
+    EXPECT_EQ(p.attention.load(), attend_stop) << "the other requests stay";
+  });
+}
+
+TEST(late_slice, OfAComputationEndsAtOnce) {
+  with_late_timer(0, [](processor& p, std::int64_t now) {
+    preempt(&p, now, progress::none);
+    EXPECT_TRUE(is_asked(p));
+  });
 }
 
 }  // namespace
+}  // namespace weft::rt

@@ -10,7 +10,6 @@ namespace bench {
 enum class kind {
   standard,   // bench/peers/README.md: what runs without a NAME
   tuning,     // ours alone, by name only
-  later,      // needs a part of Weft that does not exist yet
 };
 
 struct workload {
@@ -55,6 +54,8 @@ void locked_pingpong();
 // loops.cpp
 void preempt_ticker();
 void compute_64();
+// net.cpp
+void tcp_echo_100();
 // memory.cpp
 void mem_1m();
 

@@ -24,15 +24,15 @@ FLOORS = {
     "context": 1, "stack": 1, "timeheap": 1, "event": 1,
     "sched": 2,
     "wait": 3,
-    "chan": 4, "sync": 4, "timer": 4,
-    "task": 5,
+    "chan": 4, "sync": 4, "timer": 4, "netpoll": 4,
+    "net": 5, "task": 5,
     "observe": 6,
 }
 # Public headers belong to the floor that implements them; those of weft/detail/ are looked through instead.
 PUBLIC_FLOORS = {
     "chan": 4, "select": 4, "selector": 4, "mutex": 4, "shared_mutex": 4, "condition_variable": 4,
     "semaphore": 4, "latch": 4, "barrier": 4, "once": 4, "wait_group": 4, "timer": 4,
-    "join_handle": 5, "goroutine_local": 5, "dump": 6, "weft": 6,
+    "fd": 5, "join_handle": 5, "goroutine_local": 5, "dump": 6, "weft": 6,
 }
 
 # Platform files: here the preprocessor may ask where it is compiled; for the debug checks it may everywhere.

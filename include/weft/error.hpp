@@ -14,6 +14,8 @@ enum class errc {
   full,         // no room and nobody receives, and the call does not wait [resource_unavailable_try_again]
   timed_out,    // the deadline passed                                    [timed_out]
   stopped,      // a stop was requested                                   [operation_canceled]
+  end_of_stream,  // the other side has ended before all that was asked for
+  fd_closed,    // close() came before the operation, or while it waited  [bad_file_descriptor]
 };
 
 const std::error_category& weft_category() noexcept;

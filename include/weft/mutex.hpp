@@ -11,6 +11,11 @@
 
 namespace weft::inline v0 {
 
+class mutex;
+namespace detail {
+bool lock_within(mutex& m, const wait_limits& limits);   // for streams; false: timed out or stopped
+}
+
 // Go's sync.Mutex with the interface of std::timed_mutex: works with std::lock_guard, std::unique_lock,
 // std::scoped_lock. One that waits parks its goroutine (blocks a plain thread). Newcomers compete with the
 // one just woken until somebody has waited for 1 ms; then the lock is handed over in order. Not recursive;
@@ -72,6 +77,7 @@ class mutex {
   // waiters: the list may have some. src/sync/mutex.cpp.
   static constexpr std::uint32_t locked = 1, woken = 2, starving = 4, waiters = 8;
   class contender;
+  friend bool detail::lock_within(mutex& m, const detail::wait_limits& limits);
 
   bool take_free() noexcept {
     std::uint32_t seen = 0;
@@ -89,5 +95,9 @@ class mutex {
   rt::atomic<std::uint32_t> state_{0};   // first: its address stands for the mutex (sanitizer::hb_release)
   detail::wait_list list_;
 };
+
+inline bool detail::lock_within(mutex& m, const wait_limits& limits) {
+  return m.take_free() || m.lock_slow(limits);
+}
 
 }  // namespace weft::inline v0

@@ -16,6 +16,8 @@ class category final : public std::error_category {
       case errc::full: return "channel full";
       case errc::timed_out: return "timed out";
       case errc::stopped: return "stop requested";
+      case errc::end_of_stream: return "unexpected end of stream";
+      case errc::fd_closed: return "use of closed descriptor";
     }
     return "unknown error";
   }
@@ -26,6 +28,8 @@ class category final : public std::error_category {
       case errc::full: return std::errc::resource_unavailable_try_again;
       case errc::timed_out: return std::errc::timed_out;
       case errc::stopped: return std::errc::operation_canceled;
+      case errc::fd_closed: return std::errc::bad_file_descriptor;
+      case errc::end_of_stream: break;
     }
     return std::error_condition(code, *this);
   }

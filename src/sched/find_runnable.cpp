@@ -308,6 +308,7 @@ runnable find_runnable(machine* mp) noexcept {
     if (run_queue::taken t = pp->queue.get(); t.gp != nullptr) return {t.gp, t.inherits_slice};
     if (goroutine* gp = get_global(pp, global_batch_max)) return {gp, false};
     if (poller.has_waiters()) {
+      ++pp->polls;
       ready_batch batch;
       poller.look(batch);
       if (goroutine* gp = batch.pop()) {

@@ -21,14 +21,14 @@ struct scheduler_ports {
 // Defined in observe/install.cpp with what that floor has; so whoever links the static library gets it.
 extern constinit scheduler_ports ports;
 
-// The poller: who finds what the kernel has made ready, and sleeps until then. The null backend (poll.cpp) is
-// a futex wait; the netpoller replaces it.
+// The poller: who finds what the kernel has made ready, and sleeps until then. Defined in netpoll/netpoll.cpp.
 struct poll_port {
   // Waits until `deadline` or break_wait(); returns with what has become ready in `out`.
   void (*wait)(std::int64_t deadline, ready_batch& out) noexcept;
   void (*break_wait)() noexcept;                 // also when nobody waits: the next wait returns at once
   void (*look)(ready_batch& out) noexcept;       // without waiting
   bool (*has_waiters)() noexcept;                // some goroutine waits for the kernel
+  void (*world_ended)() noexcept;                // those that do never run again
 };
 extern constinit poll_port poller;
 

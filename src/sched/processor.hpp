@@ -70,6 +70,7 @@ struct alignas(cache_line) processor {
   goroutine_cache free_goroutines;
   stack_cache stacks;
   owned<std::uint32_t> switches{0};       // +1 per switch, also along run_next: "this P is moving"
+  owned<std::uint32_t> polls{0};          // looks into the poller
   std::uint32_t turn_yields = 0;          // yields in this turn of the ring, with others in the global queue
   std::uint32_t turn_end = 0;             // the ring's tail when they began: there the turn is over
   std::uint32_t lone_yields = 0;          // yields that found nobody else here

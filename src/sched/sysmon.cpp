@@ -3,7 +3,8 @@
 // It sleeps 20 us; after 50 rounds without anything to do the sleep doubles each round up to 10 ms (Go's
 // schedule), but no longer than until something is known to be due: the end of a slice, a timer. When all Ps
 // have been idle for a while it sleeps until one is taken from the idle list, or 5 s at a time while the
-// helper has stacks to trim or there are too many idle Ms.
+// helper has stacks to trim or there are too many idle Ms. While no P has time for the poller it sleeps there
+// (standby.cpp).
 //
 //   each round   the coarse clock; a P whose M is blocked in foreign code (retake.cpp); a run_next that waits
 //                beside an idle P; a P whose slice is over (preempt.cpp); an overdue timer; threads that run
@@ -39,6 +40,8 @@ struct sysmon_state {
   std::int64_t next_look = os::forever;              // when something is known to be due: it sleeps no longer
   std::int64_t last_trace = 0, last_procs = 0, last_scavenge = 0, last_machines = 0;
   std::int64_t machines_due = os::forever;           // when some may have to end
+  bool stood_by = false;                             // in the poller, before this round
+  ready_batch woken;                                 // by the kernel, there
 };
 
 // True when it did something.
@@ -153,7 +156,24 @@ void rest(sysmon_state& m) noexcept {
     return;
   }
   const std::int64_t until_look = m.next_look == os::forever ? m.delay : m.next_look - now;
-  os::sleep_ns(std::min(m.delay, std::max(until_look, sleep_min)));
+  const std::int64_t nap = std::min(m.delay, std::max(until_look, sleep_min));
+  m.stood_by = stand_by(now, now + nap, m.woken);
+  if (!m.stood_by) os::sleep_ns(nap);
+}
+
+// What it has found for others. An M that has become idle meanwhile has found it in the poller, and left it to
+// us: now it shall wait there.
+bool hand_out(sysmon_state& m) noexcept {
+  const bool found = !m.woken.empty();
+  ready_all(m.woken);
+  // [order] relaxed: who goes idle from now on looks for himself
+  const bool unwatched = m.stood_by && sched.idle.look().idle_processors() != 0 && !sched.polling.load(relaxed);
+  if (unwatched && (poller.has_waiters() || earliest_timer() != os::forever)) wake_p();
+  return found;
+}
+
+void drop(ready_batch& woken) noexcept {             // their world is over
+  while (woken.pop() != nullptr) {}
 }
 
 }  // namespace
@@ -174,8 +194,10 @@ void sysmon_main(void*) noexcept {
     looking.store(true, seq_cst);
     if (sched.running.load(acquire) && !sched.ended.load(seq_cst)) {
       inside in;
-      did = look_at_all(m, now);
+      did = hand_out(m);
+      did |= look_at_all(m, now);
     }
+    drop(m.woken);
     looking.store(false, release);
     look_at_clock(m, now);
     m.idle_rounds = did ? 0 : m.idle_rounds + 1;

@@ -208,6 +208,7 @@ void clear_world() noexcept {
   for (std::uint32_t i = 0; i < sched.highest_maxprocs.load(relaxed); ++i)
     sched.processors[i].born = 0, sched.processors[i].ended = 0;
   sched.born_elsewhere.store(0, relaxed);
+  poller.world_ended();
 }
 
 }  // namespace

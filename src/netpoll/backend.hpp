@@ -16,6 +16,8 @@ struct event {
 inline constexpr int most_events = 128;
 inline constexpr std::int64_t now = 0;                // as a deadline: do not wait
 
+inline constexpr std::uint64_t ring_token = 2;        // of an event: the io_uring has completions
+
 bool is_started() noexcept;
 int start() noexcept;                                 // once; 0
 // Tells of every change from "not ready" to "ready", in both directions, until it is forgotten.
@@ -23,6 +25,7 @@ int watch(int fd, std::uint64_t token) noexcept;      // -EPERM: always ready, a
 // Tells once, of one direction; also if it is ready now.
 int watch_once(int fd, std::uint64_t token, bool write) noexcept;
 void forget(int fd) noexcept;
+int watch_ring(int fd) noexcept;
 // What has happened since it was last told; sleeps until there is something, wake(), or `deadline`. How many.
 int wait(event (&into)[most_events], std::int64_t deadline) noexcept;
 void wake() noexcept;                                 // the thread in wait(), or else the next one there

@@ -99,6 +99,8 @@ int watch_once(int fd, std::uint64_t token, bool write) noexcept {
   return add(fd, (write ? EPOLLOUT : EPOLLIN | EPOLLRDHUP) | EPOLLONESHOT, token);
 }
 
+int watch_ring(int fd) noexcept { return add(fd, EPOLLIN | EPOLLET, ring_token); }
+
 void forget(int fd) noexcept {
   epoll_event unused{};                              // some old kernels want one
   system_call(SYS_epoll_ctl, epoll.load(relaxed), EPOLL_CTL_DEL, fd, &unused);   // [order] as in add()

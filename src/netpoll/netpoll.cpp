@@ -6,7 +6,10 @@
 
 #include <errno.h>
 
+#include <span>
+
 #include "base/note.hpp"
+#include "netpoll/uring.hpp"
 #include "os/os.hpp"
 #include "sched/inside.hpp"
 #include "sched/ports.hpp"
@@ -24,8 +27,12 @@ void harvest(std::int64_t deadline, ready_batch& out) noexcept {
   backend::event events[backend::most_events];
   const int n = backend::wait(events, deadline);
   std::uint32_t taken = 0;
-  for (int i = 0; i < n; ++i)
-    if (poll_desc* d = poll_desc::of(events[i].token)) taken += d->note_event(events[i], out);
+  for (const backend::event& e : std::span(events, static_cast<std::size_t>(n))) {
+    if (e.token == backend::ring_token)
+      uring_harvest(out);
+    else if (poll_desc* d = poll_desc::of(e.token))
+      taken += d->note_event(e, out);
+  }
   if (taken != 0) netpoll_count(-static_cast<std::int32_t>(taken));
 }
 

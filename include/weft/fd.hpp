@@ -15,10 +15,11 @@ void wait_foreign(int number, bool write, const wait_limits& limits, std::error_
 bool foreign_is_ready(int number, bool write, std::int64_t deadline);   // false: timed out; throws the rest
 }
 
-// Park until a descriptor that somebody else owns can be read or written without waiting, or has an error or a
-// hang-up: for libraries that do their input and output themselves (libpq, libcurl). It must stay open meanwhile.
-// It may be in blocking mode, and several goroutines may wait for it. A file is always ready. A plain thread
-// blocks. Throw std::system_error, or set `ec`: errc::timed_out, stopped, or the kernel's (no such descriptor).
+// Park until a descriptor that somebody else owns can be read or written without waiting, or has an error or
+// a hang-up: for libraries that do their input and output themselves (libpq, libcurl). It must stay open
+// meanwhile. It may be in blocking mode, and several goroutines may wait for it. A file is always ready. A
+// plain thread blocks. Throw std::system_error, or set `ec`: errc::timed_out, stopped, or the kernel's (no
+// such descriptor).
 inline void wait_readable(int number, std::error_code& ec, std::stop_token stop = {}) {
   detail::wait_foreign(number, false, {detail::never, &stop}, ec);
 }
@@ -94,8 +95,8 @@ class with_deadlines {
   }
   void never_expires() noexcept { expires(never); }
 
-  // Operations that wait, and all that come later, fail with errc::fd_closed. The kernel's descriptor is closed
-  // when the last of them has left. Does not park. The destructor does it too.
+  // Operations that wait, and all that come later, fail with errc::fd_closed. The kernel's descriptor is
+  // closed when the last of them has left. Does not park. The destructor does it too.
   void close() noexcept { self().handle().close(); }
   int native_handle() const noexcept { return self().handle().number(); }   // -1: none. Stays ours
   explicit operator bool() const noexcept { return static_cast<bool>(self().handle()); }
@@ -110,8 +111,8 @@ class with_deadlines {
 };
 }  // namespace detail
 
-// Owns a descriptor. Several goroutines may use it at once; it may be closed while others wait in it, but must
-// outlive their calls. All functions: from any goroutine; a plain thread that calls them blocks.
+// Owns a descriptor. Several goroutines may use it at once; it may be closed while others wait in it, but
+// must outlive their calls. All functions: from any goroutine; a plain thread that calls them blocks.
 class fd : public detail::byte_stream<fd>, public detail::with_deadlines<fd> {
  public:
   fd() noexcept = default;
@@ -126,7 +127,8 @@ class fd : public detail::byte_stream<fd>, public detail::with_deadlines<fd> {
   // For byte_stream.
   std::size_t read_within(detail::bytes into, const detail::wait_limits& limits, std::error_code& ec);
   std::size_t write_within(detail::const_bytes from, const detail::wait_limits& limits, std::error_code& ec);
-  std::size_t write_all_within(detail::const_bytes from, const detail::wait_limits& limits, std::error_code& ec);
+  std::size_t write_all_within(detail::const_bytes from, const detail::wait_limits& limits,
+                               std::error_code& ec);
 
  private:
   detail::fd_handle handle_;

@@ -1,5 +1,5 @@
-// file.hpp — files on disk: reads and writes park the goroutine while the kernel does them (io_uring); where that
-// is not to be had, a few threads block for all of them.
+// file.hpp — files on disk: reads and writes park the goroutine while the kernel does them (io_uring); where
+// that is not to be had, a few threads block for all of them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +27,8 @@ constexpr open_mode operator|(open_mode a, open_mode b) noexcept {
 }
 
 // An open file. Reads and writes at an offset may run at once, in several goroutines; those without one share
-// the file's position. All that reads, writes, opens or syncs parks the goroutine, or blocks a plain thread. It
-// must outlive its calls. No deadlines: what the disk has been asked for cannot be taken back.
+// the file's position. All that reads, writes, opens or syncs parks the goroutine, or blocks a plain thread.
+// It must outlive its calls. No deadlines: what the disk has been asked for cannot be taken back.
 class file {
  public:
   file() noexcept = default;
@@ -44,7 +44,8 @@ class file {
                    unsigned permissions = 0666) {
     return detail::or_throw("open", [&](std::error_code& ec) { return open(path, mode, permissions, ec); });
   }
-  static file open(const std::filesystem::path& path, open_mode mode, unsigned permissions, std::error_code& ec);
+  static file open(const std::filesystem::path& path, open_mode mode, unsigned permissions,
+                   std::error_code& ec);
 
   // How many bytes; fewer than asked for only at the end of the file.
   std::size_t read_at(detail::bytes into, std::uint64_t offset) {

@@ -17,7 +17,8 @@ namespace {
 std::optional<std::uint32_t> parse_scope(std::string_view text) {
   std::uint32_t index = 0;
   const char* end = text.data() + text.size();
-  if (auto [p, error] = std::from_chars(text.data(), end, index); error == std::errc{} && p == end) return index;
+  if (auto [p, error] = std::from_chars(text.data(), end, index); error == std::errc{} && p == end)
+    return index;
   index = if_nametoindex(std::string(text).c_str());
   return index != 0 ? std::optional(index) : std::nullopt;
 }

@@ -89,7 +89,8 @@ fd::fd(int number) {
 std::size_t fd::read_within(detail::bytes into, const detail::wait_limits& limits, std::error_code& ec) {
   return read_stream(handle_.get(), into, limits, ec, stream_kind::any);
 }
-std::size_t fd::write_within(detail::const_bytes from, const detail::wait_limits& limits, std::error_code& ec) {
+std::size_t fd::write_within(detail::const_bytes from, const detail::wait_limits& limits,
+                             std::error_code& ec) {
   return write_stream(handle_.get(), from, limits, ec, stream_kind::any);
 }
 std::size_t fd::write_all_within(detail::const_bytes from, const detail::wait_limits& limits,

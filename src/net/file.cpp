@@ -1,7 +1,7 @@
 // file.cpp — weft::file.
 //
-// A call goes to the kernel's ring if there is one, else to the goroutine's own thread, which may block: then at
-// most so many at once, since each costs a thread. Opening and the like always do.
+// A call goes to the kernel's ring if there is one, else to the goroutine's own thread, which may block: then
+// at most so many at once, since each costs a thread. Opening and the like always do.
 #include "weft/file.hpp"
 
 #include <errno.h>
@@ -55,7 +55,8 @@ ssize_t on_the_ring(const io_uring_sqe& what, Call&& otherwise) {
   }
 }
 
-io_uring_sqe entry(std::uint8_t what, int fd, const void* at, std::size_t size, std::uint64_t offset) noexcept {
+io_uring_sqe entry(std::uint8_t what, int fd, const void* at, std::size_t size,
+                   std::uint64_t offset) noexcept {
   constexpr std::size_t most = 1 << 30;              // the kernel's own limit is 2 GiB
   io_uring_sqe e{};
   e.opcode = what;
@@ -97,7 +98,9 @@ std::size_t whole(Bytes bytes, std::uint64_t offset, std::error_code& ec, Once&&
 }
 
 int to_flags(open_mode mode) noexcept {
-  const auto has = [mode](open_mode m) { return (static_cast<unsigned>(mode) & static_cast<unsigned>(m)) != 0; };
+  const auto has = [mode](open_mode m) {
+    return (static_cast<unsigned>(mode) & static_cast<unsigned>(m)) != 0;
+  };
   const bool writes = has(open_mode::write) || has(open_mode::append);
   return O_CLOEXEC | (!writes ? O_RDONLY : has(open_mode::read) ? O_RDWR : O_WRONLY) |
          (has(open_mode::append) ? O_APPEND : 0) | (has(open_mode::create) ? O_CREAT : 0) |
@@ -107,7 +110,8 @@ int to_flags(open_mode mode) noexcept {
 
 }  // namespace
 
-file file::open(const std::filesystem::path& path, open_mode mode, unsigned permissions, std::error_code& ec) {
+file file::open(const std::filesystem::path& path, open_mode mode, unsigned permissions,
+                std::error_code& ec) {
   ec.clear();
   file made;
   const ssize_t fd = on_a_thread([&] { return ::open(path.c_str(), to_flags(mode), permissions); });
@@ -119,10 +123,12 @@ file file::open(const std::filesystem::path& path, open_mode mode, unsigned perm
 }
 
 std::size_t file::read_at(detail::bytes into, std::uint64_t offset, std::error_code& ec) {
-  return whole(into, offset, ec, [this](auto part, std::uint64_t at) { return read_once(number_, part, at); });
+  return whole(into, offset, ec,
+               [this](auto part, std::uint64_t at) { return read_once(number_, part, at); });
 }
 std::size_t file::write_at(detail::const_bytes from, std::uint64_t offset, std::error_code& ec) {
-  return whole(from, offset, ec, [this](auto part, std::uint64_t at) { return write_once(number_, part, at); });
+  return whole(from, offset, ec,
+               [this](auto part, std::uint64_t at) { return write_once(number_, part, at); });
 }
 std::size_t file::read(detail::bytes into, std::error_code& ec) { return read_at(into, here, ec); }
 std::size_t file::write(detail::const_bytes from, std::error_code& ec) { return write_at(from, here, ec); }

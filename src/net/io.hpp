@@ -34,11 +34,11 @@ class use_of_fd {
 std::error_code why_not(ready_by by) noexcept;       // net/fd.cpp
 inline std::error_code last_error() noexcept { return {errno, std::system_category()}; }
 
-// `call(fd)` returns what a system call does, with errno. Negative: `ec` says why. Less than `expected`, and not
-// nothing, means that nothing is left (a stream, read; 0: that proves nothing).
+// `call(fd)` returns what a system call does, with errno. Negative: `ec` says why. Less than `expected`, and
+// not nothing, means that nothing is left (a stream, read; 0: that proves nothing).
 template <class Call>
-ssize_t attempt(poll_desc& d, poll_direction& direction, const detail::wait_limits& limits, std::error_code& ec,
-                Call&& call, std::size_t expected = 0) {
+ssize_t attempt(poll_desc& d, poll_direction& direction, const detail::wait_limits& limits,
+                std::error_code& ec, Call&& call, std::size_t expected = 0) {
   ready_by by = direction.check(limits);
   while (by == ready_by::kernel) {
     if (direction.may_be_ready()) {

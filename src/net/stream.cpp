@@ -13,8 +13,8 @@ ssize_t maybe_blocking(const poll_desc& d, Call&& call) {
   return d.is_watched() ? call() : blocking(call);
 }
 
-std::size_t read_once(poll_desc& d, detail::bytes into, const detail::wait_limits& limits, std::error_code& ec,
-                      stream_kind kind) {
+std::size_t read_once(poll_desc& d, detail::bytes into, const detail::wait_limits& limits,
+                      std::error_code& ec, stream_kind kind) {
   const auto read = [&](int fd) {
     return maybe_blocking(d, [&] { return ::read(fd, into.data(), into.size()); });
   };
@@ -55,8 +55,8 @@ class write_turn {
 
 }  // namespace
 
-std::size_t read_stream(poll_desc* d, detail::bytes into, const detail::wait_limits& limits, std::error_code& ec,
-                        stream_kind kind) {
+std::size_t read_stream(poll_desc* d, detail::bytes into, const detail::wait_limits& limits,
+                        std::error_code& ec, stream_kind kind) {
   const use_of_fd use(d);
   ec.clear();
   if (use.get() == nullptr) ec = errc::fd_closed;

@@ -11,8 +11,8 @@ enum class stream_kind : std::uint8_t {
 };
 
 // `d` null or closed: errc::fd_closed.
-std::size_t read_stream(poll_desc* d, detail::bytes into, const detail::wait_limits& limits, std::error_code& ec,
-                        stream_kind kind);
+std::size_t read_stream(poll_desc* d, detail::bytes into, const detail::wait_limits& limits,
+                        std::error_code& ec, stream_kind kind);
 std::size_t write_stream(poll_desc* d, detail::const_bytes from, const detail::wait_limits& limits,
                          std::error_code& ec, stream_kind kind);
 std::size_t write_whole(poll_desc* d, detail::const_bytes from, const detail::wait_limits& limits,

@@ -39,7 +39,9 @@ class new_socket {
   int fd_;
 };
 
-int open_socket(int family) noexcept { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
+int open_socket(int family) noexcept {
+  return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
 
 bool set(int fd, int level, int option, int value) noexcept {
   return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
@@ -61,7 +63,8 @@ endpoint ask_for_name(const detail::fd_handle& handle, Ask ask, const char* what
 // ---- tcp_stream ----
 
 // The kernel says by writability that it has an answer. A connect that a signal has interrupted goes on.
-tcp_stream tcp_stream::connect_within(const endpoint& to, const detail::wait_limits& limits, std::error_code& ec) {
+tcp_stream tcp_stream::connect_within(const endpoint& to, const detail::wait_limits& limits,
+                                      std::error_code& ec) {
   ec.clear();
   socket_address a(to);
   new_socket socket(open_socket(a.family()));
@@ -87,7 +90,8 @@ tcp_stream tcp_stream::connect_within(const endpoint& to, const detail::wait_lim
   return attempt(d, d.write, limits, ec, answer) < 0 ? tcp_stream() : std::move(made);
 }
 
-std::size_t tcp_stream::read_within(detail::bytes into, const detail::wait_limits& limits, std::error_code& ec) {
+std::size_t tcp_stream::read_within(detail::bytes into, const detail::wait_limits& limits,
+                                    std::error_code& ec) {
   return read_stream(handle_.get(), into, limits, ec, stream_kind::socket);
 }
 std::size_t tcp_stream::write_within(detail::const_bytes from, const detail::wait_limits& limits,
@@ -141,7 +145,9 @@ tcp_listener tcp_listener::bind(const endpoint& at, const listen_options& option
 
 tcp_listener tcp_listener::bind(std::string_view at, const listen_options& options) {
   const auto e = endpoint::parse(at);
-  if (!e) throw std::system_error(std::make_error_code(std::errc::invalid_argument), "listen on " + std::string(at));
+  if (!e)
+    throw std::system_error(std::make_error_code(std::errc::invalid_argument),
+                            "listen on " + std::string(at));
   return bind(*e, options);
 }
 

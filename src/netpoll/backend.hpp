@@ -1,8 +1,8 @@
 // backend.hpp — what the netpoller asks of the kernel; epoll.cpp answers.
 //
-// Contract: inline system calls only, so all of it may be called inside the runtime. Errors are negative errno
-// values. One thread at a time may be in wait() with a deadline other than "now"; the rest any thread at any
-// time.
+// Contract: inline system calls only, so all of it may be called inside the runtime. Errors are negative
+// errno values. One thread at a time may be in wait() with a deadline other than "now"; the rest any thread
+// at any time.
 #pragma once
 #include <cstdint>
 
@@ -11,7 +11,7 @@ namespace weft::inline v0::rt::backend {
 struct event {
   std::uint64_t token;   // what it was watched with
   bool read, write;      // an error or a hang-up counts as both
-  bool more;             // nothing, or something urgent, comes behind the data: less than was asked for is not all
+  bool more;   // nothing, or something urgent, comes behind the data: less than was asked for is not all
 };
 inline constexpr int most_events = 128;
 inline constexpr std::int64_t now = 0;                // as a deadline: do not wait

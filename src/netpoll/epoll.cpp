@@ -1,7 +1,8 @@
-// epoll.cpp — the netpoller's backend: one epoll instance for the process, an eventfd to wake who waits in it.
+// epoll.cpp — the netpoller's backend: one epoll instance for the process, an eventfd to wake who waits in
+// it.
 //
-// Descriptors that Weft owns are added once, edge-triggered. The eventfd is level-triggered: a thread that only
-// looks may see it and must leave it for the one that sleeps.
+// Descriptors that Weft owns are added once, edge-triggered. The eventfd is level-triggered: a thread that
+// only looks may see it and must leave it for the one that sleeps.
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

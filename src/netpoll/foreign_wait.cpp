@@ -1,7 +1,7 @@
 // foreign_wait.cpp — see foreign_wait.hpp.
 //
-// The kernel knows a descriptor once in a set. When two goroutines wait for the same one, to read and to write
-// perhaps, the second waits for a duplicate of it.
+// The kernel knows a descriptor once in a set. When two goroutines wait for the same one, to read and to
+// write perhaps, the second waits for a duplicate of it.
 #include "netpoll/foreign_wait.hpp"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // netpoll.cpp — sched's poll_port: until there is a descriptor a note with a deadline, then the backend.
 //
-// The M that has nothing to do waits here (find_runnable.cpp, step 9), and every M that runs out of work looks
-// here before it steals. A goroutine that becomes ready joins the queue of who found it.
+// The M that has nothing to do waits here (find_runnable.cpp, step 9), and every M that runs out of work
+// looks here before it steals. A goroutine that becomes ready joins the queue of who found it.
 #include "netpoll/netpoll.hpp"
 
 #include <errno.h>

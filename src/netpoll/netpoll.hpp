@@ -4,8 +4,8 @@
 
 namespace weft::inline v0::rt {
 
-// Outside. The descriptor is the poll_desc's from now on; it is non-blocking already. Null: `error` is a negative
-// errno, and the descriptor still the caller's.
+// Outside. The descriptor is the poll_desc's from now on; it is non-blocking already. Null: `error` is a
+// negative errno, and the descriptor still the caller's.
 poll_desc* netpoll_open(int fd, int& error) noexcept;
 
 int netpoll_start() noexcept;                        // outside; once or more. 0, or a negative errno

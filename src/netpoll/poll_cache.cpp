@@ -1,4 +1,5 @@
-// poll_cache.cpp — where poll_descs lie: pages that are never unmapped, since a late event may name any of them.
+// poll_cache.cpp — where poll_descs lie: pages that are never unmapped, since a late event may name any of
+// them.
 #include <new>
 
 #include "netpoll/poll_desc.hpp"

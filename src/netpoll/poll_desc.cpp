@@ -74,8 +74,8 @@ ready_by poll_direction::wait_as_thread(const detail::wait_limits& limits, const
 std::uint32_t poll_direction::note_edge(bool more, ready_batch& out) noexcept {
   waiting list(list_);
   list.lock();
+  // [order] relaxed: the edge publishes it. release: pairs with edges(); the lock orders both for who queues
   if (more) more_.store(true, relaxed);
-  // [order] release: pairs with edges(), relaxed: so does `more`. The lock orders both for who queues
   edges_.store(edges_.load(relaxed) + 1, release);
   const auto taken = static_cast<std::uint32_t>(list.take_all(out));
   list.unlock();
@@ -114,6 +114,7 @@ std::uint64_t poll_desc::token() const noexcept {
 
 poll_desc* poll_desc::of(std::uint64_t token) noexcept {
   auto* d = reinterpret_cast<poll_desc*>(token & ((std::uint64_t{1} << address_bits) - 1));
+  // [order] relaxed: as in token()
   return d->use_.load(relaxed) == token >> address_bits ? d : nullptr;
 }
 

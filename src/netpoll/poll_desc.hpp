@@ -1,7 +1,8 @@
 // poll_desc.hpp — a descriptor that the kernel watches, and the goroutines that wait for it.
 //
 // Each direction counts its edges (the kernel has said "ready") and remembers the number at which somebody
-// last found nothing left. They are equal: nothing can have come since, and it parks without asking the kernel.
+// last found nothing left. They are equal: nothing can have come since, and it parks without asking the
+// kernel.
 //
 //   an operation                                       the poller
 //   A1  seen = edges                                   K1  the kernel: ready
@@ -9,9 +10,10 @@
 //   A3  drained = seen
 //   A4  lock; edges == drained? queue, unlock, park
 //
-// No edge is lost: for what comes after A2, K1 is after A2 and K2 after A1, so edges != seen from then on: A4 sees
-// that, or K2 finds the waiter. K2 takes all who wait: nobody waits while there may be something. An edge for what A2 has read already costs one attempt in vain. A stream's end
-// may have come with the data, in one edge: after that less than was asked for proves nothing (`more`).
+// No edge is lost: for what comes after A2, K1 is after A2 and K2 after A1, so edges != seen from then on: A4
+// sees that, or K2 finds the waiter. K2 takes all who wait: nobody waits while there may be something. An
+// edge for what A2 has read already costs one attempt in vain. A stream's end may have come with the data, in
+// one edge: after that less than was asked for proves nothing (`more`).
 //
 //   free ──begin()──> open ──close()──> closing ──the last operation has left──> closed ──disown()──> free
 //                               new ones fail, who waits is woken; the handle may go before that
@@ -33,11 +35,13 @@ class poll_desc;
 
 class poll_direction {
  public:
-  bool may_be_ready() const noexcept { return edges() != drained_.load(relaxed); }   // [order] relaxed: a hint
-  std::uint32_t edges() const noexcept { return edges_.load(acquire); }   // A1. [order] acquire: before A2
-  void note_drained(std::uint32_t seen) noexcept { drained_.store(seen, relaxed); }   // [order] relaxed: a hint
-  void note_short(std::uint32_t seen) noexcept {          // A3 after less than was asked for, of a stream
-    if (!more_.load(relaxed)) note_drained(seen);         // [order] relaxed: set before the edge that `seen` counts
+  // [order] acquire: A1 comes before A2. relaxed, the others: hints, an attempt in vain at worst; `more_` was
+  // set before the edge that `seen` counts
+  std::uint32_t edges() const noexcept { return edges_.load(acquire); }                  // A1
+  bool may_be_ready() const noexcept { return edges() != drained_.load(relaxed); }
+  void note_drained(std::uint32_t seen) noexcept { drained_.store(seen, relaxed); }      // A3
+  void note_short(std::uint32_t seen) noexcept {     // A3 after less than was asked for, of a stream
+    if (!more_.load(relaxed)) note_drained(seen);
   }
 
   // Outside. Whether an operation may begin (kernel), or its time is over.
@@ -74,7 +78,8 @@ class alignas(cache_line) poll_desc {
   bool begin_use() noexcept {                        // false: it is closed
     std::uint32_t seen = state_.load(relaxed);       // [order] relaxed: the exchange decides
     while (!(seen & closing))
-      if (state_.compare_exchange_weak(seen, seen + one_use, acquire, relaxed)) return true;   // [order] as above
+      if (state_.compare_exchange_weak(seen, seen + one_use, acquire, relaxed))
+        return true;   // [order] as above
     return false;
   }
   void end_use() noexcept {

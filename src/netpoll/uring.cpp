@@ -5,8 +5,8 @@
 //   io_uring_enter, outside: it may touch memory      result; done = exchange(state)
 //   park; the commit: parked = exchange(state)        who was parked is ready
 //
-// Of the two exchanges the second makes it runnable, so it may be done before it is parked. io_uring_enter submits
-// whatever is published: nobody waits for somebody who has been stopped between his two steps.
+// Of the two exchanges the second makes it runnable, so it may be done before it is parked. io_uring_enter
+// submits whatever is published: nobody waits for somebody who has been stopped between his two steps.
 #include "netpoll/uring.hpp"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ using os::system_call;
 using kernel_word = atomic<std::uint32_t>;
 
 constexpr std::uint32_t entries = 256, completions = 4096;
-constexpr std::uint32_t most_workers = 2;            // kernel threads, for what cannot be done without waiting
+constexpr std::uint32_t most_workers = 2;   // kernel threads, for what cannot be done without waiting
 
 enum class call_state : std::uint8_t { begun, parked, done };
 
@@ -53,7 +53,8 @@ struct ring {
 constinit ring the_ring;
 
 void* map(int fd, std::size_t bytes, std::uint64_t offset) noexcept {
-  const long p = system_call(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, offset);
+  const long p =
+      system_call(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, offset);
   return p < 0 && p > -4096 ? nullptr : reinterpret_cast<void*>(p);
 }
 

@@ -10,8 +10,8 @@
 
 namespace weft::inline v0::rt {
 
-// Outside, on a goroutine. Parks until the call is done; false: there is no io_uring, or no room in it just now, and
-// nothing has been done. `result` is what the system call would return, negative for an error.
+// Outside, on a goroutine. Parks until the call is done; false: there is no io_uring, or no room in it just
+// now, and nothing has been done. `result` is what the system call would return, negative for an error.
 bool uring_call(const io_uring_sqe& what, std::int32_t& result);
 
 bool uring_works() noexcept;                         // outside; asked of the kernel once

@@ -21,7 +21,8 @@ struct scheduler_ports {
 // Defined in observe/install.cpp with what that floor has; so whoever links the static library gets it.
 extern constinit scheduler_ports ports;
 
-// The poller: who finds what the kernel has made ready, and sleeps until then. Defined in netpoll/netpoll.cpp.
+// The poller: who finds what the kernel has made ready, and sleeps until then. Defined in
+// netpoll/netpoll.cpp.
 struct poll_port {
   // Waits until `deadline` or break_wait(); returns with what has become ready in `out`.
   void (*wait)(std::int64_t deadline, ready_batch& out) noexcept;

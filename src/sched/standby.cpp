@@ -1,7 +1,8 @@
-// standby.cpp — sysmon sleeps in the poller while no M does: every P is busy, and has not looked there for a while.
+// standby.cpp — sysmon sleeps in the poller while no M does: every P is busy, and has not looked there for a
+// while.
 //
-// So what the kernel makes ready is known at once. It goes to the global queue, and whoever computes loses his
-// P to it early (is_kept_waiting, preempt.cpp).
+// So what the kernel makes ready is known at once. It goes to the global queue, and whoever computes loses
+// his P to it early (is_kept_waiting, preempt.cpp).
 //
 // Not while Ps look by themselves: each of them takes what is ready in one call, and would find nothing left.
 #include <algorithm>

@@ -161,13 +161,14 @@ void rest(sysmon_state& m) noexcept {
   if (!m.stood_by) os::sleep_ns(nap);
 }
 
-// What it has found for others. An M that has become idle meanwhile has found it in the poller, and left it to
-// us: now it shall wait there.
+// What it has found for others. An M that has become idle meanwhile has found it in the poller, and left it
+// to us: now it shall wait there.
 bool hand_out(sysmon_state& m) noexcept {
   const bool found = !m.woken.empty();
   ready_all(m.woken);
   // [order] relaxed: who goes idle from now on looks for himself
-  const bool unwatched = m.stood_by && sched.idle.look().idle_processors() != 0 && !sched.polling.load(relaxed);
+  const bool unwatched =
+      m.stood_by && sched.idle.look().idle_processors() != 0 && !sched.polling.load(relaxed);
   if (unwatched && (poller.has_waiters() || earliest_timer() != os::forever)) wake_p();
   return found;
 }
@@ -198,7 +199,7 @@ void sysmon_main(void*) noexcept {
       did |= look_at_all(m, now);
     }
     drop(m.woken);
-    looking.store(false, release);
+    looking.store(false, release);                   // [order] as above
     look_at_clock(m, now);
     m.idle_rounds = did ? 0 : m.idle_rounds + 1;
     if (did || now - m.last_taken < restless)

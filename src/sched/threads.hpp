@@ -17,7 +17,8 @@ void helper_main(void*) noexcept;
 
 // Tells Ms that nobody has needed for 5 s to end; sysmon. When to look again; forever: all are needed.
 std::int64_t end_idle_machines(std::int64_t now) noexcept;
-// Sleeps in the poller, if no M does or will soon; sysmon. False: somebody does, or nobody waits for the kernel.
+// Sleeps in the poller, if no M does or will soon; sysmon. False: somebody does, or nobody waits for the
+// kernel.
 bool stand_by(std::int64_t now, std::int64_t until, ready_batch& out) noexcept;
 bool interrupt_machine(machine* mp) noexcept;        // false: it has no thread, or too many signals wait
 

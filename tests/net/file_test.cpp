@@ -100,7 +100,8 @@ TEST(File, ErrorsAreTold) {
     char buffer[8];
     f.read_at(room_in(buffer), 0, ec);
     EXPECT_EQ(ec, std::errc::bad_file_descriptor) << "it is open for writing only";
-    EXPECT_FALSE(weft::file::open(dir / "c", open_mode::write | open_mode::create | open_mode::exclusive, 0600, ec));
+    EXPECT_FALSE(
+        weft::file::open(dir / "c", open_mode::write | open_mode::create | open_mode::exclusive, 0600, ec));
     EXPECT_EQ(ec, std::errc::file_exists);
     EXPECT_THROW(weft::read_directory(dir / "none"), std::system_error);
   });

@@ -1,7 +1,8 @@
 // byte_stream.hpp — how every stream of bytes is read and written: weft::fd, sockets, TLS.
 //
 // Each operation comes without a limit but a stop token (by default none), with `_for` a duration and with
-// `_until` a point in time; each of these throws std::system_error, or with `ec` sets that and throws nothing.
+// `_until` a point in time; each of these throws std::system_error, or with `ec` sets that and throws
+// nothing.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -42,7 +43,8 @@ class byte_stream {
     return self().read_within(into, {never, &stop}, ec);
   }
   template <class Rep, class Period>
-  std::size_t read_some_for(bytes into, const std::chrono::duration<Rep, Period>& d, std::stop_token stop = {}) {
+  std::size_t read_some_for(bytes into, const std::chrono::duration<Rep, Period>& d,
+                            std::stop_token stop = {}) {
     return or_throw("read", [&](std::error_code& ec) { return read_some_for(into, d, ec, std::move(stop)); });
   }
   template <class Rep, class Period>
@@ -53,11 +55,12 @@ class byte_stream {
   template <class Clock, class Duration>
   std::size_t read_some_until(bytes into, const std::chrono::time_point<Clock, Duration>& t,
                               std::stop_token stop = {}) {
-    return or_throw("read", [&](std::error_code& ec) { return read_some_until(into, t, ec, std::move(stop)); });
+    return or_throw("read",
+                    [&](std::error_code& ec) { return read_some_until(into, t, ec, std::move(stop)); });
   }
   template <class Clock, class Duration>
-  std::size_t read_some_until(bytes into, const std::chrono::time_point<Clock, Duration>& t, std::error_code& ec,
-                              std::stop_token stop = {}) {
+  std::size_t read_some_until(bytes into, const std::chrono::time_point<Clock, Duration>& t,
+                              std::error_code& ec, std::stop_token stop = {}) {
     return self().read_within(into, {deadline_at(t), &stop}, ec);
   }
 
@@ -70,8 +73,10 @@ class byte_stream {
     return read_exact_within(into, {never, &stop}, ec);
   }
   template <class Rep, class Period>
-  std::size_t read_exact_for(bytes into, const std::chrono::duration<Rep, Period>& d, std::stop_token stop = {}) {
-    return or_throw("read", [&](std::error_code& ec) { return read_exact_for(into, d, ec, std::move(stop)); });
+  std::size_t read_exact_for(bytes into, const std::chrono::duration<Rep, Period>& d,
+                             std::stop_token stop = {}) {
+    return or_throw("read",
+                    [&](std::error_code& ec) { return read_exact_for(into, d, ec, std::move(stop)); });
   }
   template <class Rep, class Period>
   std::size_t read_exact_for(bytes into, const std::chrono::duration<Rep, Period>& d, std::error_code& ec,
@@ -81,7 +86,8 @@ class byte_stream {
   template <class Clock, class Duration>
   std::size_t read_exact_until(bytes into, const std::chrono::time_point<Clock, Duration>& t,
                                std::stop_token stop = {}) {
-    return or_throw("read", [&](std::error_code& ec) { return read_exact_until(into, t, ec, std::move(stop)); });
+    return or_throw("read",
+                    [&](std::error_code& ec) { return read_exact_until(into, t, ec, std::move(stop)); });
   }
   template <class Clock, class Duration>
   std::size_t read_exact_until(bytes into, const std::chrono::time_point<Clock, Duration>& t,
@@ -100,17 +106,19 @@ class byte_stream {
   template <class Rep, class Period>
   std::size_t write_all_for(const_bytes from, const std::chrono::duration<Rep, Period>& d,
                             std::stop_token stop = {}) {
-    return or_throw("write", [&](std::error_code& ec) { return write_all_for(from, d, ec, std::move(stop)); });
+    return or_throw("write",
+                    [&](std::error_code& ec) { return write_all_for(from, d, ec, std::move(stop)); });
   }
   template <class Rep, class Period>
-  std::size_t write_all_for(const_bytes from, const std::chrono::duration<Rep, Period>& d, std::error_code& ec,
-                            std::stop_token stop = {}) {
+  std::size_t write_all_for(const_bytes from, const std::chrono::duration<Rep, Period>& d,
+                            std::error_code& ec, std::stop_token stop = {}) {
     return self().write_all_within(from, {deadline_after(d), &stop}, ec);
   }
   template <class Clock, class Duration>
   std::size_t write_all_until(const_bytes from, const std::chrono::time_point<Clock, Duration>& t,
                               std::stop_token stop = {}) {
-    return or_throw("write", [&](std::error_code& ec) { return write_all_until(from, t, ec, std::move(stop)); });
+    return or_throw("write",
+                    [&](std::error_code& ec) { return write_all_until(from, t, ec, std::move(stop)); });
   }
   template <class Clock, class Duration>
   std::size_t write_all_until(const_bytes from, const std::chrono::time_point<Clock, Duration>& t,
@@ -134,7 +142,8 @@ class byte_stream {
 void note_end_of_stream(std::error_code& ec) noexcept;
 
 template <class Stream>
-std::size_t byte_stream<Stream>::read_exact_within(bytes into, const wait_limits& limits, std::error_code& ec) {
+std::size_t byte_stream<Stream>::read_exact_within(bytes into, const wait_limits& limits,
+                                                   std::error_code& ec) {
   std::size_t done = 0;
   ec.clear();
   while (done < into.size()) {

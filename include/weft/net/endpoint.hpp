@@ -23,7 +23,9 @@ class address {
       : bytes_(b), scope_(scope), is_v6_(true) {}
 
   static constexpr address loopback_v4() noexcept { return address(v4_bytes{127, 0, 0, 1}); }
-  static constexpr address loopback_v6() noexcept { return address(v6_bytes{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}); }
+  static constexpr address loopback_v6() noexcept {
+    return address(v6_bytes{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1});
+  }
   static constexpr address any_v4() noexcept { return {}; }
   static constexpr address any_v6() noexcept { return address(v6_bytes{}); }
   // "192.0.2.1", "2001:db8::1", "fe80::1%eth0". Never looks a name up.

@@ -26,7 +26,8 @@ class tcp_stream : public detail::byte_stream<tcp_stream>, public detail::with_d
   template <class Rep, class Period>
   static tcp_stream connect_for(const endpoint& to, const std::chrono::duration<Rep, Period>& d,
                                 std::stop_token stop = {}) {
-    return detail::or_throw("connect", [&](std::error_code& ec) { return connect_for(to, d, ec, std::move(stop)); });
+    return detail::or_throw("connect",
+                            [&](std::error_code& ec) { return connect_for(to, d, ec, std::move(stop)); });
   }
   template <class Rep, class Period>
   static tcp_stream connect_for(const endpoint& to, const std::chrono::duration<Rep, Period>& d,
@@ -52,11 +53,13 @@ class tcp_stream : public detail::byte_stream<tcp_stream>, public detail::with_d
   // For byte_stream.
   std::size_t read_within(detail::bytes into, const detail::wait_limits& limits, std::error_code& ec);
   std::size_t write_within(detail::const_bytes from, const detail::wait_limits& limits, std::error_code& ec);
-  std::size_t write_all_within(detail::const_bytes from, const detail::wait_limits& limits, std::error_code& ec);
+  std::size_t write_all_within(detail::const_bytes from, const detail::wait_limits& limits,
+                               std::error_code& ec);
 
  private:
   friend class tcp_listener;
-  static tcp_stream connect_within(const endpoint& to, const detail::wait_limits& limits, std::error_code& ec);
+  static tcp_stream connect_within(const endpoint& to, const detail::wait_limits& limits,
+                                   std::error_code& ec);
   detail::fd_handle handle_;
 };
 
@@ -74,8 +77,8 @@ class tcp_listener : public detail::with_deadlines<tcp_listener> {
   static tcp_listener bind(const endpoint& at, const listen_options& options = {});
   static tcp_listener bind(std::string_view at, const listen_options& options = {});   // endpoint::parse()
 
-  // Park until there is a connection. Several goroutines may accept at once. Too many open files: an error like
-  // others, the connection waits in the backlog.
+  // Park until there is a connection. Several goroutines may accept at once. Too many open files: an error
+  // like others, the connection waits in the backlog.
   tcp_stream accept(std::stop_token stop = {}) {
     return detail::or_throw("accept", [&](std::error_code& ec) { return accept(ec, std::move(stop)); });
   }

@@ -32,7 +32,8 @@ FLOORS = {
 PUBLIC_FLOORS = {
     "chan": 4, "select": 4, "selector": 4, "mutex": 4, "shared_mutex": 4, "condition_variable": 4,
     "semaphore": 4, "latch": 4, "barrier": 4, "once": 4, "wait_group": 4, "timer": 4,
-    "fd": 5, "file": 5, "process": 5, "signals": 5, "join_handle": 5, "goroutine_local": 5, "dump": 6, "weft": 6,
+    "fd": 5, "file": 5, "process": 5, "signals": 5, "join_handle": 5, "goroutine_local": 5,
+    "dump": 6, "weft": 6,
 }
 
 # Platform files: here the preprocessor may ask where it is compiled; for the debug checks it may everywhere.

@@ -1,6 +1,6 @@
 // preempt.cpp — end the slice of a goroutine that others wait for. Proof: docs/preemption.md.
 //
-//   slice        10 ms without a new slice and somebody waits; 1 ms without a call of ours, and somebody
+//   slice        10 ms without a new slice and somebody waits; 0.4 ms without a call, and somebody
 //     │          from outside waits (is_kept_waiting); or a timer is due that nobody runs
 //     │
 //   over         the attention bit and the mark are set: the next crossing of the gate answers (leave_slow,
@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::int64_t us = 1'000, ms = 1'000'000;
 constexpr std::int64_t patience = 200 * us;          // a goroutine that makes calls of ours answers by itself
-constexpr std::int64_t full_slice = 10 * ms, early_slice = 1 * ms, short_slice = 100 * us;
+constexpr std::int64_t full_slice = 10 * ms, early_slice = 400 * us, short_slice = 100 * us;
 constexpr std::int64_t thread_patience = 1 * ms;     // a new thread usually comes within a tenth of this
 constexpr std::uint32_t long_ones = 4;               // for each P: more of them, and slices are full ones
 constexpr std::int64_t growth_pause = 20 * ms;       // beyond the soft limit: one thread more in this time

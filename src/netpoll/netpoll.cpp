@@ -26,14 +26,12 @@ bool has_waiters() noexcept { return waiters.load(relaxed) > 0; }
 void harvest(std::int64_t deadline, ready_batch& out) noexcept {
   backend::event events[backend::most_events];
   const int n = backend::wait(events, deadline);
-  std::uint32_t taken = 0;
   for (const backend::event& e : std::span(events, static_cast<std::size_t>(n))) {
     if (e.token == backend::ring_token)
       uring_harvest(out);
     else if (poll_desc* d = poll_desc::of(e.token))
-      taken += d->note_event(e, out);
+      d->note_event(e, out);
   }
-  if (taken != 0) netpoll_count(-static_cast<std::int32_t>(taken));
 }
 
 void wait(std::int64_t deadline, ready_batch& out) noexcept {
@@ -54,7 +52,7 @@ void break_wait() noexcept {
     before_backend.wake();
 }
 
-// Its goroutines never run again; threads are not counted.
+// Its goroutines never run again, and each counts itself out.
 void world_ended() noexcept { waiters.store(0, relaxed); }   // [order] relaxed: no M runs
 
 }  // namespace

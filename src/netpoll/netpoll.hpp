@@ -10,7 +10,8 @@ poll_desc* netpoll_open(int fd, int& error) noexcept;
 
 int netpoll_start() noexcept;                        // outside; once or more. 0, or a negative errno
 
-// Goroutines of this world that are parked for the kernel.
+// Goroutines of this world that are parked for the kernel, or have just been woken: each counts itself in and
+// out.
 void netpoll_count(std::int32_t more) noexcept;
 
 }  // namespace weft::inline v0::rt

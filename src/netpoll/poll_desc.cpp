@@ -38,16 +38,17 @@ ready_by poll_direction::wait(const detail::wait_limits& limits, const poll_desc
     list.lock();
     // Who closes it or moves its deadline does that before he takes this lock. [order] relaxed: so
     const bool closing = d.is_closing(), moved = deadline_.load(relaxed) != lasting;
-    if (closing || moved || may_be_ready() || scope.has_ended()) {
+    const bool ready = may_be_ready(), ended = scope.has_ended();
+    if (closing || moved || ready || ended) {
       list.unlock();
       if (closing) return ready_by::close;
       if (moved) continue;
-      if (may_be_ready()) return ready_by::kernel;
+      if (ready) return ready_by::kernel;
       return scope.get()->is_stopped() ? ready_by::stop : ready_by::timeout;
     }
     netpoll_count(1);
-    if (list.wait(wait_reason::io_wait, scope.get()) == detail::wait_status::done) continue;
-    netpoll_count(-1);                               // else who took us out of the list has counted
+    static_cast<void>(list.wait(wait_reason::io_wait, scope.get()));   // whatever woke us: look again
+    netpoll_count(-1);
   }
 }
 
@@ -65,31 +66,28 @@ ready_by poll_direction::wait_as_thread(const detail::wait_limits& limits, const
     if (::poll(&one, 1, static_cast<int>((std::min(left, look_each) + ms - 1) / ms)) <= 0) continue;
     inside in;
     ready_batch others;
-    netpoll_count(-static_cast<std::int32_t>(note_edge(one.revents & ~(POLLIN | POLLOUT), others)));
+    note_edge(one.revents & ~(POLLIN | POLLOUT), others);
     ready_all(others);
     return ready_by::kernel;
   }
 }
 
-std::uint32_t poll_direction::note_edge(bool more, ready_batch& out) noexcept {
+void poll_direction::note_edge(bool more, ready_batch& out) noexcept {
   waiting list(list_);
   list.lock();
   // [order] relaxed: the edge publishes it. release: pairs with edges(); the lock orders both for who queues
   if (more) more_.store(true, relaxed);
   edges_.store(edges_.load(relaxed) + 1, release);
-  const auto taken = static_cast<std::uint32_t>(list.take_all(out));
+  list.take_all(out);
   list.unlock();
-  return taken;
 }
 
 void poll_direction::wake_all() noexcept {
   waiting list(list_);
   ready_batch out;
   list.lock();
-  const auto taken = static_cast<std::int32_t>(list.take_all(out));
+  list.take_all(out);
   list.unlock();
-  if (taken == 0) return;
-  netpoll_count(-taken);
   ready_all(out);
 }
 
@@ -118,8 +116,9 @@ poll_desc* poll_desc::of(std::uint64_t token) noexcept {
   return d->use_.load(relaxed) == token >> address_bits ? d : nullptr;
 }
 
-std::uint32_t poll_desc::note_event(const backend::event& e, ready_batch& out) noexcept {
-  return (e.read ? read.note_edge(e.more, out) : 0) + (e.write ? write.note_edge(e.more, out) : 0);
+void poll_desc::note_event(const backend::event& e, ready_batch& out) noexcept {
+  if (e.read) read.note_edge(e.more, out);
+  if (e.write) write.note_edge(e.more, out);
 }
 
 void poll_desc::begin(int fd, bool watched) noexcept {

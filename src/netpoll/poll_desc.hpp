@@ -50,7 +50,7 @@ class poll_direction {
   ready_by wait(const detail::wait_limits& limits, const poll_desc& d);
 
   // Inside.
-  std::uint32_t note_edge(bool more, ready_batch& out) noexcept;      // K2; how many waiters it has taken
+  void note_edge(bool more, ready_batch& out) noexcept;               // K2; who waited is in `out`
   void set_deadline(std::int64_t deadline) noexcept;
   void wake_all() noexcept;                                           // they look again
   void reset() noexcept;
@@ -96,7 +96,7 @@ class alignas(cache_line) poll_desc {
   void recycle() noexcept;                           // nobody uses it, and the kernel does not watch it
 
   // ---- the poller; inside ----
-  std::uint32_t note_event(const backend::event& e, ready_batch& out) noexcept;   // waiters taken
+  void note_event(const backend::event& e, ready_batch& out) noexcept;
   std::uint64_t token() const noexcept;
   static poll_desc* of(std::uint64_t token) noexcept;   // null: of an earlier use
 

@@ -111,10 +111,7 @@ void commit_call(void* arg) noexcept {
   auto* c = static_cast<call*>(arg);
   goroutine* gp = c->gp;                             // if it was done before, nobody else touches the call
   // [order] acq_rel: one side is second, and has what the other one wrote
-  if (c->state.exchange(call_state::parked, acq_rel) == call_state::done) {
-    netpoll_count(-1);
-    ready(gp);
-  }
+  if (c->state.exchange(call_state::parked, acq_rel) == call_state::done) ready(gp);
 }
 
 }  // namespace
@@ -135,6 +132,7 @@ bool uring_call(const io_uring_sqe& what, std::int32_t& result) {
   if (c.state.load(acquire) != call_state::done) {
     netpoll_count(1);
     park(wait_reason::io_wait, commit_call, &c);
+    netpoll_count(-1);
   }
   result = c.result;
   return true;
@@ -143,21 +141,16 @@ bool uring_call(const io_uring_sqe& what, std::int32_t& result) {
 void uring_harvest(ready_batch& out) noexcept {
   locked hold(the_ring.complete);
   std::uint32_t head = the_ring.cq_head->load(relaxed);   // [order] relaxed: written under the lock
-  std::int32_t woken = 0;
   // [order] acquire: the completions, from the kernel
   for (; head != the_ring.cq_tail->load(acquire); ++head) {
     const io_uring_cqe& cqe = the_ring.cqes[head & the_ring.cq_mask];
     auto* c = reinterpret_cast<call*>(static_cast<std::uintptr_t>(cqe.user_data));
     goroutine* gp = c->gp;
     c->result = cqe.res;
-    // [order] acq_rel: as in commit_call(). relaxed: a finished world stays finished
-    if (c->state.exchange(call_state::done, acq_rel) != call_state::parked) continue;
-    if (gp->status.load(relaxed) == g_status::abandoned) continue;
-    out.add(gp);
-    ++woken;
+    // [order] acq_rel: as in commit_call(). Of a finished world: ready_all() leaves it alone
+    if (c->state.exchange(call_state::done, acq_rel) == call_state::parked) out.add(gp);
   }
   the_ring.cq_head->store(head, release);            // [order] release: the kernel may use the places again
-  if (woken != 0) netpoll_count(-woken);
 }
 
 }  // namespace weft::inline v0::rt

@@ -2,7 +2,13 @@
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
-install(TARGETS weft weft_shared EXPORT weftTargets
+set(optional)
+foreach(target weft_resolve weft_tls)
+  if(TARGET ${target})
+    list(APPEND optional ${target})
+  endif()
+endforeach()
+install(TARGETS weft weft_shared ${optional} EXPORT weftTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${package_dir})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

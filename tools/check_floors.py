@@ -25,7 +25,7 @@ FLOORS = {
     "sched": 2,
     "wait": 3,
     "chan": 4, "sync": 4, "timer": 4, "netpoll": 4,
-    "net": 5, "task": 5,
+    "net": 5, "task": 5, "resolve": 6, "tls": 6,
     "observe": 6,
 }
 # Public headers belong to the floor that implements them; those of weft/detail/ are looked through instead.

@@ -19,6 +19,8 @@ look() {
   need_file /usr/include/gtest/gtest.h libgtest-dev
   need_file /usr/include/elfutils/libdwfl.h libdw-dev
   need_file /usr/include/sqlite3.h libsqlite3-dev
+  need_file /usr/include/ares.h libc-ares-dev
+  need_file /usr/include/openssl/ssl.h libssl-dev
   for part in "$@"; do
     case $part in
       clang)

@@ -75,9 +75,7 @@ tcp_stream tcp_stream::connect_within(const endpoint& to, const detail::wait_lim
   tcp_stream made;
   made.handle_ = socket.take_over(ec);
   if (ec || done) return made;
-  bool asked = false;
-  const auto answer = [&](int fd) -> ssize_t {
-    if (!std::exchange(asked, true)) return errno = EAGAIN, -1;   // the first edge is not the kernel's
+  const auto answer = [](int fd) -> ssize_t {
     int error = 0;
     socklen_t length = sizeof error;
     ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);

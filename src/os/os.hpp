@@ -69,6 +69,10 @@ bool interrupt_thread(std::int32_t thread_id, interrupt_for what = interrupt_for
                                                              // false: it is gone, or too many signals wait
 bool blocks_interrupts(std::int32_t thread_id) noexcept;     // false also where /proc does not tell
 
+// Outside. A write that nobody will read is an error (EPIPE), and no SIGPIPE, unless the program has a
+// handler.
+void outlive_broken_pipes() noexcept;
+
 // ---- processors (cpu_count.cpp, cgroup.cpp); read files: outside the runtime or on the helper thread ----
 int affinity_cpus() noexcept;                           // CPUs in the mask of this process, at least 1
 int cpus_at_first() noexcept;                           // affinity_cpus() at the first call; anywhere

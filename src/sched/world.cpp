@@ -281,6 +281,7 @@ void run_world(const options& how, void (*entry)(void*), void* arg) {
   static const bool installed = [] {
     if (rt::ports.first_run != nullptr) rt::ports.first_run();
     rt::install_preemption();
+    rt::os::outlive_broken_pipes();
     rt::install_fork_handlers();
     rt::install_exit_handlers();
     rt::start_service_threads();

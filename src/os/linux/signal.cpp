@@ -1,5 +1,5 @@
 // signal.cpp — the signal that ends a slice, or asks for a stack: SIGURG, sent to one thread with a mark that
-// says it is ours, and which.
+// says it is ours, and which. And SIGPIPE.
 //
 // SIGURG, as in Go: by default it is ignored, debuggers pass it on, and programs that use it (out-of-band
 // data of a socket) must expect spurious ones. The handler runs on the alternate stack, since the interrupted
@@ -49,6 +49,16 @@ void install_interrupt(void (*f)(interrupt_for, const void*) noexcept) noexcept 
   struct sigaction found;
   sigaction(SIGURG, &action, &found);
   if (!(found.sa_flags & SA_SIGINFO) || found.sa_sigaction != on_signal) before = found;
+}
+
+// A handler, and not SIG_IGN: a program that is executed has the default action again.
+void outlive_broken_pipes() noexcept {
+  struct sigaction found, action {};
+  action.sa_handler = [](int) {};
+  action.sa_flags = SA_ONSTACK | SA_RESTART;
+  if (sigaction(SIGPIPE, nullptr, &found) == 0 && !(found.sa_flags & SA_SIGINFO) &&
+      found.sa_handler == SIG_DFL)
+    sigaction(SIGPIPE, &action, nullptr);
 }
 
 bool interrupt_thread(std::int32_t thread_id, interrupt_for what) noexcept {

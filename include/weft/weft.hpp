@@ -1,4 +1,5 @@
-// weft.hpp — all of Weft in one include.
+// weft.hpp — all of Weft in one include, but for the libraries on top: weft/net/resolve.hpp,
+// weft/net/tls.hpp.
 #pragma once
 #include "weft/barrier.hpp"
 #include "weft/blocking.hpp"
@@ -6,18 +7,24 @@
 #include "weft/condition_variable.hpp"
 #include "weft/dump.hpp"
 #include "weft/error.hpp"
+#include "weft/fd.hpp"
+#include "weft/file.hpp"
 #include "weft/go.hpp"
 #include "weft/goroutine_local.hpp"
 #include "weft/join_handle.hpp"
 #include "weft/latch.hpp"
 #include "weft/mutex.hpp"
+#include "weft/net/endpoint.hpp"
+#include "weft/net/tcp.hpp"
 #include "weft/once.hpp"
+#include "weft/process.hpp"
 #include "weft/result.hpp"
 #include "weft/runtime.hpp"
 #include "weft/select.hpp"
 #include "weft/selector.hpp"
 #include "weft/semaphore.hpp"
 #include "weft/shared_mutex.hpp"
+#include "weft/signals.hpp"
 #include "weft/this_goroutine.hpp"
 #include "weft/timer.hpp"
 #include "weft/wait_group.hpp"

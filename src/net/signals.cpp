@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "net/io.hpp"
+#include "os/linux/syscall.hpp"
 #include "os/os.hpp"
 #include "sched/inside.hpp"
 #include "weft/go.hpp"
@@ -38,7 +39,7 @@ void on_signal(int number) noexcept {
   for (atomic<int>& slot : table[number].listeners)
     if (const int end = slot.load(seq_cst); end != empty) {
       const auto byte = static_cast<unsigned char>(number);
-      [[maybe_unused]] const ssize_t n = ::write(end - 1, &byte, 1);   // full: it is lost
+      os::system_call(SYS_write, end - 1, &byte, 1);   // full: it is lost
     }
   handlers.fetch_sub(1, seq_cst);
   errno = error;

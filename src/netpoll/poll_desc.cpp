@@ -144,6 +144,7 @@ void poll_desc::close() noexcept {
 
 // Outside: the last close of a socket may take its time.
 void poll_desc::finish(int fd) noexcept {
+  sanitizer::hb_acquire(this);
   if (watched_) backend::forget(fd);
   ::close(fd);
   // [order] acq_rel, here and below: whoever is second makes it free

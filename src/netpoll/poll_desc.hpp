@@ -84,6 +84,7 @@ class alignas(cache_line) poll_desc {
   }
   void end_use() noexcept {
     const int fd = fd_;
+    sanitizer::hb_release(this);
     // [order] acq_rel: what each operation did comes before the close
     const std::uint32_t left = state_.fetch_sub(one_use, acq_rel) - one_use;
     if ((left & closing) && left < one_use) [[unlikely]] finish(fd);

@@ -90,10 +90,10 @@ TEST(Process, ManyAtOnce) {
 TEST(Signals, ComeToWhoWaits) {
   for_each_procs([] {
     weft::signals first({SIGUSR1, SIGUSR2}), second({SIGUSR1});
-    ::kill(::getpid(), SIGUSR1);
+    ::raise(SIGUSR1);
     EXPECT_EQ(first.wait(), SIGUSR1);
     EXPECT_EQ(second.wait(), SIGUSR1);
-    ::kill(::getpid(), SIGUSR2);
+    ::raise(SIGUSR2);
     EXPECT_EQ(first.wait(), SIGUSR2);
     std::stop_source source;
     source.request_stop();
@@ -108,7 +108,7 @@ TEST(Signals, ComeThroughAChannel) {
       weft::signals s({SIGUSR1});
       came = s.channel();
       for (int i = 0; i < 10; ++i) {
-        ::kill(::getpid(), SIGUSR1);
+        ::raise(SIGUSR1);
         EXPECT_EQ(came.recv(), SIGUSR1);
       }
     }

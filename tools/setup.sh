@@ -21,6 +21,7 @@ look() {
   need_file /usr/include/sqlite3.h libsqlite3-dev
   need_file /usr/include/ares.h libc-ares-dev
   need_file /usr/include/openssl/ssl.h libssl-dev
+  need_command openssl openssl
   for part in "$@"; do
     case $part in
       clang)

@@ -34,7 +34,8 @@ std::size_t count(const std::string& text, const std::regex& what) {
 }
 
 TEST(traceback_test, TestTracebackParentChildGoroutines) {
-  child_result r = crash("parent_child");
+  // One processor: the grandchild begins when the child has parked.
+  child_result r = crash("parent_child", {"WEFT_MAXPROCS=1"});
   auto all = goroutines_in(r.err, false);
   ASSERT_EQ(all.size(), 3u) << r;
   auto* child = with_status(all, "chan receive (nil chan), \"child\"");
@@ -46,7 +47,8 @@ TEST(traceback_test, TestTracebackParentChildGoroutines) {
 
 TEST(traceback_test, CreatedByNamesTheFunction) {
   if (!have_symbolizer()) GTEST_SKIP() << "no libdw";
-  child_result r = crash("parent_child");
+  // One processor: the grandchild begins when the child has parked.
+  child_result r = crash("parent_child", {"WEFT_MAXPROCS=1"});
   auto all = goroutines_in(r.err, true);
   auto* child = with_status(all, "chan receive (nil chan), \"child\"");
   ASSERT_TRUE(child) << r;
@@ -71,7 +73,8 @@ TEST(traceback_test, TestTracebackElision) {
 }
 
 TEST(traceback_test, TestTracebackGoroutineLabels) {   // ours: the name from attrs
-  child_result r = crash("parent_child");
+  // One processor: the grandchild begins when the child has parked.
+  child_result r = crash("parent_child", {"WEFT_MAXPROCS=1"});
   EXPECT_NE(r.err.find(" [running, \"grandchild\"]:\n"), r.err.npos) << r;
 }
 
